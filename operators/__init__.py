@@ -1,8 +1,8 @@
-"""Operators of the five papers, on a numba core. Imports nothing of the rest of Millrace.
+"""Operators of the five papers, on a numba core. Imports nothing from the rest of Millrace.
 
-A folder of the same name elsewhere on Python's path joins in, here and in the packages beside this
-one: so a family, a paper or a dataset of one's own lives outside of this repository, and
-``PYTHONPATH=mine`` is all it takes.
+Folders of the same name elsewhere on Python's path extend this package, and likewise its neighbours
+``experiments``, ``figures`` and so on. Users can therefore keep families, papers and datasets
+outside this repository and add them with ``PYTHONPATH=mine``.
 """
 
 from pkgutil import extend_path

@@ -25,18 +25,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-# What insert_tuple, add, close_source and close answer.
-OUT_OF_ORDER = -1  # before the stream's last timestamp, or after its end: nothing was taken
-FULL = 0  # no room now: nothing was taken, the caller tries again
+# The answers of insert_tuple, add, close_source and close.
+OUT_OF_ORDER = -1  # before the stream's last timestamp, or after the stream's end: not accepted
+FULL = 0  # backpressure: there is no room now, nothing was accepted, and the caller tries again
 ACCEPTED = 1
 
-# What get_next_ready_tuple and process answer.
-END = -1  # every source is closed and everything was delivered
+# The answers of get_next_ready_tuple and process.
+END = -1  # every source is closed and every tuple was delivered
 NOT_READY = 0  # nothing may be delivered yet
 READY = 1
 ROWS_FULL = 2  # the row buffer cannot hold the next winset: drain it and call again
 
-# Timestamps are below this bound, so that a position fits between two sentinels.
+# Every timestamp is below this bound, so that a position fits between two sentinels.
 TIMESTAMP_LIMIT = 1 << 62
 
 PROGRESS = ("lock-free", "obstruction-free", "blocking")
@@ -50,25 +50,28 @@ class UsageError(ValueError):
 class Parameter:
     """One setting of a variant or of a family's bench, as ``--set name=value`` takes it.
 
-    A number within limits, whole unless it may have decimals, or, where there are `choices`, one of
-    these words.
+    Its value is a number within limits, whole unless `decimals` allows a fraction, or one of the
+    words in `choices`.
 
     Attributes
     ----------
     name : str
     default : int, float or str
     minimum, maximum : int or float
-        Inclusive limits of a number.
+        Inclusive limits of a numeric value.
     unit : str
     meaning : str
         One clause for a reader of ``millrace list``.
     choices : tuple of str
-        The words of a choice; empty for a number.
+        The allowed words; empty for a numeric parameter.
     bounds_flight : bool
-        Whether it limits how many input tuples are under way at once: so many of its unit, "tuples"
-        of each input, "winsets" or "panes".
+        Whether it limits the number of input tuples in flight, counted in its unit: "tuples" of
+        each input, "winsets" or "panes".
     decimals : int
-        How many decimals a number may have.
+        The most decimals that a numeric value may have.
+    later : bool
+        Whether results of earlier versions lack this parameter: their runs behaved as with the
+        default.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     bounds_flight: bool = False
     decimals: int = 0
+    later: bool = False
 
     def check(self, value: object) -> int | float | str:
         """Return `value` as a number within the limits, or as one of the choices.
@@ -87,7 +91,7 @@ class Parameter:
         Raises
         ------
         UsageError
-            When it is neither: what was received, and what there is.
+            When it is neither; the message says what was received and what is allowed.
         """
         if self.choices:
             if str(value) not in self.choices:
@@ -108,12 +112,12 @@ class Parameter:
 
 
 def whole(name: str, given: object) -> int:
-    """Return a setting as a whole number.
+    """Return a setting as an integer.
 
     Raises
     ------
     UsageError
-        When it is none.
+        When it is not an integer.
 
     Examples
     --------
@@ -124,18 +128,18 @@ def whole(name: str, given: object) -> int:
         number = int(given) if isinstance(given, str) else given
         if isinstance(number, bool) or int(number) != number:
             raise ValueError
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # OverflowError: infinity
         raise UsageError(f"{name} must be a whole number, received {given!r}") from None
     return int(number)
 
 
 def decimal(name: str, given: object, decimals: int) -> float:
-    """Return a setting as a number of so many decimals at most.
+    """Return a setting as a number with at most `decimals` decimals.
 
     Raises
     ------
     UsageError
-        When it is none.
+        When it is not such a number.
 
     Examples
     --------
@@ -154,16 +158,16 @@ def decimal(name: str, given: object, decimals: int) -> float:
 
 
 class Look(NamedTuple):
-    """How a series is drawn wherever it appears; ``figures.style`` has the palette.
+    """How every figure draws a series; ``figures.style`` has the palette.
 
     Attributes
     ----------
     color : str
-        A name of the palette, or ``#rrggbb``.
+        A name in the palette, or ``#rrggbb``.
     marker : str
-        As matplotlib names it.
+        A matplotlib marker.
     dash : str
-        A name of the palette: solid, dashed, dash-dot, dense or dots.
+        A name in the palette: solid, dashed, dash-dot, dense or dots.
     """
 
     color: str
@@ -172,18 +176,19 @@ class Look(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A series of a variant at other settings than its defaults, which figures show as its own.
+    """A further series of a variant, at other settings than the variant's defaults.
 
     Attributes
     ----------
     settings : str
-        name=value, several apart by commas: what stands behind the colon of a series.
+        ``name=value`` pairs separated by commas, as they follow the colon in the name of a series.
     title : str
     look : Look
     extends : mapping of str to tuple of str
         As in `Variant`.
     rival : bool
-        Whether it does the same work as the others of its figures; else it is tied with none.
+        Whether it does the same work as the other series of the same figures and competes with
+        them. Otherwise it takes part in no ties.
     """
 
     settings: str
@@ -204,9 +209,9 @@ def _needs_no_data(settings: Mapping[str, Any]) -> str | None:
 def role_by_query(
     queries: Mapping[str, Any], default: str
 ) -> Callable[[Mapping[str, Any]], str | None]:
-    """Return ``role_of`` of a family whose data go by its setting ``query``.
+    """Return ``role_of`` for a family whose setting ``query`` determines the role of the data.
 
-    It answers None where the driver makes the tuples of a query, or there is none of that name.
+    It returns None where the driver makes the tuples of a query, or where the query is unknown.
     """
 
     def role_of(settings: Mapping[str, Any]) -> str | None:
@@ -218,33 +223,37 @@ def role_by_query(
 
 @dataclass(frozen=True)
 class Family:
-    """The declaration of an operator family: what its variants share, and what they may be asked.
+    """The declaration of an operator family: interface and settings common to the variants.
 
-    It ends ``operators/<family>/family.py``, where the registry finds it.
+    It stands at the end of ``operators/<family>/family.py``, where the registry finds it.
 
     Attributes
     ----------
     id : str
-        Name of its folder.
+        Name of the family's folder.
     title : str
-        What it does, a clause.
+        A clause that describes the operator.
     operations : type
-        The NamedTuple that a variant's ``operations`` are an instance of.
+        The NamedTuple type of every variant's ``operations``.
     settings : tuple of Parameter
-        What a bench of it takes beside a variant's own parameters.
+        The settings of a bench, in addition to the variant's parameters.
     failures : mapping of int to str
-        Statuses that end a run, each with the clause that says why.
+        Statuses that end a run, each with a clause that gives the reason.
     queries : mapping of str to object
-        By id, what may be asked of it: NamedTuples with at least ``id``, ``file_name``, ``role``
-        and ``description``.
+        By id, the queries that a bench can run: NamedTuples with at least ``id``, ``file_name``,
+        ``role`` and ``description``.
     accepts : callable
-        ``accepts(variant, query)``: None, or the reason for which a variant does not take a query.
+        ``accepts(variant, query)``: None, or the reason why the variant cannot run the query.
     role_of : callable
-        ``role_of(settings)``: the role of the data a bench with these settings runs on; None where
-        the driver makes the tuples.
+        ``role_of(settings)``: the role of the data that a bench with these settings needs; None
+        where the driver makes the tuples.
     called : str
-        What the command calls it, where that is another family's name too: the two are one operator
-        to who uses them, and the variant says which is meant. Empty for its id.
+        The name in commands, if it is also another family's name: users then see the two families
+        as one operator, and the variant decides which one is meant. Empty where the name is the id.
+    interleaved : bool
+        Whether the variants share memory between threads of this process, so that the proving
+        ground (`operators.check`) has scenarios for them. False for a family that runs elsewhere,
+        as on Spark.
     """
 
     id: str
@@ -256,22 +265,22 @@ class Family:
     accepts: Callable[[Variant, str], str | None] = _accepts_any
     role_of: Callable[[Mapping[str, Any]], str | None] = _needs_no_data
     called: str = ""
+    interleaved: bool = True
 
     def resolve(self, variant: Variant, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return every setting of a bench of `variant`: those given, checked, and the defaults.
+        """Return every setting of a bench of `variant`: the given ones, checked, and the defaults.
 
         Parameters
         ----------
         variant : Variant
-            Of this family.
+            A variant of this family.
         given : mapping
-            By name; numbers, words, or the text of either.
+            Values by name: numbers, words, or their text.
 
         Raises
         ------
         UsageError
-            When a name is unknown, a value is out of its limits, or the variant does not take the
-            query.
+            When a name is unknown, a value is out of range, or the variant cannot run the query.
         """
         known = {each.name: each for each in (*self.settings, *variant.parameters)}
         for name in given:
@@ -295,41 +304,42 @@ class Variant:
     Attributes
     ----------
     id : str
-        Unique inside the family; what the command takes.
+        Unique within the family; the name in commands.
     family : str
-        Id of a `Family`. The module may lie in another family's package: what an aggregate is
-        built from is "core" wherever it stands.
+        Id of a `Family`. The module may lie in another family's package: the structures that an
+        aggregate is built from are "core" variants wherever they lie.
     title : str
-        Name as a figure shows it.
+        Name in figures.
     paper, section : str
-        Where it is published.
+        The publication and the section that describe it.
     operations : object
-        An instance of its family's ``operations``.
+        An instance of the family's ``operations`` type.
     order : str
-        What is guaranteed about the order of its output.
+        The guaranteed order of the output.
     progress : str
-        One of ``PROGRESS``, as the paper claims it (waiting for room or for input apart). What
-        belongs to one thread at a time is "blocking": while its thread is stopped nobody else may
-        touch it. What is even wait-free says so in its text.
+        The progress guarantee, one of ``PROGRESS``, as the paper claims it; waiting for room or for
+        input does not count. A structure that belongs to one thread at a time is "blocking": while
+        its thread is stopped, no other thread may touch it. A wait-free structure says so in its
+        docstring.
     threads : mapping of str to str
-        Role to how many threads may hold it.
+        The number of threads that may take each role.
     capacity : str
-        What is bounded by which parameter, and what happens when it is full.
+        Which parameter bounds which resource, and what happens when it is full.
     parameters : tuple of Parameter
     extended : bool
-        True for a variant that no paper has: drawn in ``_extended`` figures only.
+        True for a variant that appears in no paper: drawn in ``_extended`` figures only.
     bench : bool
         Whether ``millrace bench`` offers it.
     look : Look or None
-        How figures draw it; None leaves the choice to its id.
+        How figures draw it; None derives the style from the id.
     extends : mapping of str to tuple of str
-        By paper, the ids of the figures that show it in their ``_extended`` form, where the paper
-        does not show it there.
+        By paper, the ids of the figures whose ``_extended`` form shows the variant although the
+        paper's figure does not.
     shown : tuple of Shown
-        Its series at other settings.
+        The variant's series at other settings.
     threaded : str
-        Id of the variant of its family that several threads share, where this one belongs to one
-        thread and a user who asks it for more means that; empty where there is none.
+        Id of the multi-threaded form of a variant that belongs to one thread: a user who asks for
+        more threads gets that form. Empty where there is none.
     """
 
     id: str
@@ -351,17 +361,17 @@ class Variant:
     threaded: str = ""
 
     def __post_init__(self) -> None:
-        """Reject a declaration that no test could choose by."""
+        """Reject an unknown progress guarantee, by which no test could select."""
         if self.progress not in PROGRESS:
             raise UsageError(f"variant {self.id!r}: unknown progress {self.progress!r}")
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the value of each parameter: the given one, checked, or its default.
+        """Return the value of each parameter: the given value, checked, or the default.
 
         Raises
         ------
         UsageError
-            When a name in `given` is no parameter of this variant, or a value is out of limits.
+            When a name in `given` is no parameter of this variant, or a value is out of range.
         """
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in given:

@@ -1,10 +1,13 @@
-"""Finds every family and every variant: nothing is registered by hand.
+"""Finds every family and every variant; nothing is registered by hand.
 
-A family is a folder beside this file with a ``family.py`` that ends with ``FAMILY``; a variant is a
-module in such a folder that ends with ``VARIANT``, or one line of a module that ends with a table
-of them, ``VARIANTS``. A structure inside an operator's package
-declares itself "core", which the registry goes by. Folders elsewhere on Python's path join in: one
-that holds ``operators/<family>/`` brings a family of its own (see ``operators/__init__.py``).
+A family is a folder next to this file with a ``family.py`` that ends with ``FAMILY``. A variant is
+a module in such a folder that ends with ``VARIANT``, or one entry of a module's table ``VARIANTS``.
+A structure inside an operator's package declares the family "core", and the registry goes by the
+declared family. Folders elsewhere on Python's path are searched too: one that holds
+``operators/<family>/`` adds a family, or variants to a family that exists (see
+``operators/__init__.py``).
+
+A request for one family does not import the others, unless the path has such folders elsewhere.
 """
 
 from __future__ import annotations
@@ -19,18 +22,22 @@ from typing import Any
 
 import operators
 from operators.contract import Family, UsageError, Variant, whole
+from operators.declaring import declares
 
-# The parameter that says on how many threads a variant runs.
+# The parameter that sets the number of threads of a variant.
 THREADS = "threads"
+# The family whose variants may also lie in other families' folders.
+CORE = "core"
 
 
 @cache
 def family_names() -> tuple[str, ...]:
-    """Return the ids of the families, by name, without importing any."""
+    """Return the ids of the families in alphabetical order, without importing any."""
     found = {
         entry.parent.name
         for folder in operators.__path__
         for entry in Path(folder).glob("*/family.py")
+        if declares(entry, "FAMILY")
     }
     return tuple(sorted(found))
 
@@ -42,7 +49,7 @@ def family(family_id: str) -> Family:
     Raises
     ------
     UsageError
-        When it is unknown, or its declaration bears another name than its folder.
+        When the family is unknown, or declares an id other than the name of the folder.
     """
     if family_id not in family_names():
         raise UsageError(f"unknown family {family_id!r}; families are: {', '.join(family_names())}")
@@ -53,23 +60,23 @@ def family(family_id: str) -> Family:
 
 
 def families() -> list[Family]:
-    """Return every family, by name."""
+    """Return every family in alphabetical order."""
     return [family(name) for name in family_names()]
 
 
 def called(family_id: str) -> str:
-    """Return what the command calls a family: its id, or that of the operator it is a part of."""
+    """Return a family's name in commands: the id, or the operator that the family is a part of."""
     declared = family(family_id)
     return declared.called or declared.id
 
 
 def meant_by(name: str) -> tuple[str, ...]:
-    """Return the ids of the families that a name may mean: the one of this id, and those called so.
+    """Return the ids of all families that a name may mean: by id, or by name in commands.
 
     Raises
     ------
     UsageError
-        When there is none; the message lists the names there are.
+        When there is none; the message lists the known names.
     """
     found = tuple(each for each in family_names() if name in (each, called(each)))
     if not found:
@@ -79,27 +86,58 @@ def meant_by(name: str) -> tuple[str, ...]:
 
 
 Found = dict[tuple[str, str], Variant]
+Where = dict[tuple[str, str], str]
 
 
 @cache
-def _all_variants() -> tuple[Found, dict[tuple[str, str], str]]:
-    """Return the variants, and who declared each, by (family, id)."""
-    found: Found = {}
-    where: dict[tuple[str, str], str] = {}
+def _seen() -> tuple[Found, Where, set[str]]:
+    """Return the cache: variants found so far, their modules, and the searched folders."""
+    return {}, {}, set()
+
+
+def _look_into(name: str) -> None:
+    """Register all variants that a family's folder declares; after an error, none of them."""
+    found, where, folders = _seen()
+    if name in folders:
+        return
+    all_found, all_where = dict(found), dict(where)
+    for module in modules_of(name):
+        for variant in declared_by(module):
+            register(all_found, all_where, variant, module.__name__)
+    found.update(all_found)
+    where.update(all_where)
+    folders.add(name)
+
+
+@cache
+def _all_variants() -> tuple[Found, Where]:
+    """Return all variants, and the modules that declare them, by (family, id)."""
     for name in family_names():
-        for module in modules_of(name):
-            for variant in declared_by(module):
-                register(found, where, variant, module.__name__)
+        _look_into(name)
+    found, where, _ = _seen()
     return found, where
 
 
-def modules_of(family_id: str) -> Iterator[ModuleType]:
-    """Import the modules right in the folder of a family and yield those that declare variants.
+def _variants_of(family_id: str) -> Found:
+    """Return variants by (family, id), those of one family among them.
 
-    What else stands there, as the function over arrays does, is no part of what a family is asked
-    for, unless one of them imports it.
+    The family's folder has all of them, unless there are folders from elsewhere, which may declare
+    a variant in another folder or reuse an id; then all folders are searched.
+    """
+    if family_id == CORE or family_id not in family_names() or len(operators.__path__) > 1:
+        return _all_variants()[0]
+    _look_into(family_id)
+    return _seen()[0]
+
+
+def modules_of(family_id: str) -> Iterator[ModuleType]:
+    """Import the modules directly in a family's folder and yield those that declare variants.
+
+    Other modules there, such as the function over arrays, do not belong to the family's interface,
+    unless a variant imports them.
     """
     package = importlib.import_module(f"operators.{family_id}")
+    _join_folders(package, family_id)
     for module_info in pkgutil.iter_modules(package.__path__):
         if not module_info.ispkg:
             module = importlib.import_module(f"operators.{family_id}.{module_info.name}")
@@ -107,10 +145,36 @@ def modules_of(family_id: str) -> Iterator[ModuleType]:
                 yield module
 
 
-def declared_in(family_id: str) -> list[Variant]:
-    """Return the variants that the folder of a family declares as its own, by id.
+def add_folder(folder: Path) -> None:
+    """Let a folder bring families and variants, as one on Python's path does from the start.
 
-    For a family that is built on all variants of another: unlike ``variants`` it may be asked while
+    Parameters
+    ----------
+    folder : Path
+        Contains ``operators/<family>/``, which may have no module yet.
+    """
+    inside = str(Path(folder, "operators").resolve())
+    if inside not in operators.__path__:
+        operators.__path__.append(inside)
+    importlib.invalidate_caches()
+    for found in (family_names, family, _seen, _all_variants):
+        found.cache_clear()
+
+
+def _join_folders(package: ModuleType, family_id: str) -> None:
+    """Let folders of this name elsewhere on Python's path add variants to a family.
+
+    Only ``operators`` itself extends its path: were each family to do so, every new one would have
+    to remember it.
+    """
+    there = [Path(folder, family_id) for folder in operators.__path__]
+    package.__path__ = [str(folder) for folder in there if folder.is_dir()]
+
+
+def declared_in(family_id: str) -> list[Variant]:
+    """Return the variants of a family that the family's folder declares, by id.
+
+    For a family built on all variants of another one: unlike ``variants``, it may be called while
     those of other families are being found.
     """
     declared = (variant for module in modules_of(family_id) for variant in declared_by(module))
@@ -118,21 +182,20 @@ def declared_in(family_id: str) -> list[Variant]:
 
 
 def declared_by(module: ModuleType) -> tuple[Variant, ...]:
-    """Return the variants that a module declares: one, a table of them, or none."""
+    """Return the variants that a module declares: one, a table, or none."""
     one = getattr(module, "VARIANT", None)
     return (*(() if one is None else (one,)), *getattr(module, "VARIANTS", ()))
 
 
-def register(
-    found: Found, where: dict[tuple[str, str], str], variant: Variant, module: str
-) -> None:
-    """Add `variant` of `module` to `found`, remembering in `where` who declared it.
+def register(found: Found, where: Where, variant: Variant, module: str) -> None:
+    """Add `variant` of `module` to `found`, and the declaring module to `where`.
 
     Raises
     ------
     UsageError
-        When its family is unknown, its operations are not those of its family, or another module
-        has declared the same id in the same family, or in one that is called by the same name.
+        When the family is unknown, the operations have another type than the family's, or another
+        module has declared the same id in the same family, or in one with the same name in
+        commands.
     """
     declared = family(variant.family)
     if not isinstance(variant.operations, declared.operations):
@@ -158,12 +221,12 @@ def register(
 
 
 def _name_of_both(one: str, other: str) -> str | None:
-    """Return a name by which a user may mean either of two families, None where there is none."""
+    """Return a name by which a user may mean either of two families, or None."""
     return next(iter(sorted({one, called(one)} & {other, called(other)})), None)
 
 
 def variants(family_id: str | None = None) -> list[Variant]:
-    """Return the variants of a family (of every family when None), by family and id.
+    """Return the variants of a family (of every family if None), sorted by family and id.
 
     Raises
     ------
@@ -172,7 +235,7 @@ def variants(family_id: str | None = None) -> list[Variant]:
     """
     if family_id is not None:
         family(family_id)
-    found, _ = _all_variants()
+    found = _all_variants()[0] if family_id is None else _variants_of(family_id)
     return [found[place] for place in sorted(found) if family_id in (None, place[0])]
 
 
@@ -182,9 +245,12 @@ def variant(family_id: str, variant_id: str) -> Variant:
     Raises
     ------
     UsageError
-        When family or id is unknown; the message lists what there is.
+        When the family or the id is unknown; the message lists the known ones.
     """
-    found, _ = _all_variants()
+    found = _variants_of(family_id)
+    if (family_id, variant_id) not in found:
+        # Search all folders before reporting that there is none.
+        found, _ = _all_variants()
     if (family_id, variant_id) not in found:
         there = ", ".join(each.id for each in variants(family_id))
         raise UsageError(
@@ -203,7 +269,7 @@ def takers_of(family_id: str, parameter: str) -> list[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a sentence lists them.
+    """Return names as an enumeration in a sentence.
 
     Examples
     --------
@@ -214,20 +280,20 @@ def listed(names: Sequence[str]) -> str:
 
 
 def form_for(chosen: Variant, given: Mapping[str, Any], threads: object = None) -> Variant:
-    """Return a variant, or that form of it which several threads share, where that is asked for.
+    """Return a variant, or the variant's multi-threaded form where the request needs that.
 
     Parameters
     ----------
     chosen : Variant
     given : mapping
-        Parameters; those that only the other form has ask for it.
+        Parameters; one that only the other form has requests that form.
     threads : int, optional
-        Another number than 1 asks for it.
+        Any number other than 1 requests the multi-threaded form.
 
     Raises
     ------
     UsageError
-        When `threads` is no whole number.
+        When `threads` is not a whole number.
     """
     if not chosen.threaded:
         return chosen
@@ -240,27 +306,28 @@ def form_for(chosen: Variant, given: Mapping[str, Any], threads: object = None) 
 def settings_for_threads(
     chosen: Variant, given: Mapping[str, Any], threads: object = None
 ) -> dict[str, Any]:
-    """Return the parameters of a variant that shall run on so many threads.
+    """Return the parameters of a variant for a number of threads.
 
     Parameters
     ----------
     chosen : Variant
-        Its number of threads is its parameter ``threads``; without that it has one thread.
+        Its parameter ``threads`` sets the number of threads; a variant without that parameter has
+        one.
     given : mapping
-        Its other parameters.
+        The other parameters.
     threads : int, optional
-        As many as the variant has by default, where none are given. A variant of one thread accepts
-        1.
+        The variant's default if None. A variant of one thread accepts 1.
 
     Returns
     -------
     dict
-        All parameters, checked; ``threads`` among them where the variant has it.
+        All parameters, checked, with ``threads`` if the variant has that parameter.
 
     Raises
     ------
     UsageError
-        When the variant does not take what is given. Of threads it names the variants that do.
+        When the variant rejects a parameter. For `threads`, the message names the variants that
+        accept it.
     """
     if threads is None:
         return chosen.settings(given)
@@ -277,14 +344,14 @@ def settings_for_threads(
 
 
 def named(name: str, variant_id: str) -> Variant:
-    """Return the variant that a user means by the name of a family, as it is called, and an id.
+    """Return the variant that a user means by a family's name in commands and an id.
 
-    Families of one name are one operator to users, and no two of their variants have one id.
+    Families with the same name are one operator to users; no two of their variants share an id.
 
     Raises
     ------
     UsageError
-        When name or id is unknown; the message lists what there is.
+        When the name or the id is unknown; the message lists the known ones.
     """
     there = {v.id: v for family_id in meant_by(name) for v in variants(family_id)}
     if variant_id not in there:
@@ -301,7 +368,7 @@ def module_of(variant: Variant) -> str:
     Raises
     ------
     UsageError
-        When it is not registered.
+        When the variant is not registered.
     """
     _, where = _all_variants()
     place = (variant.family, variant.id)

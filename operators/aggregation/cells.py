@@ -1,17 +1,17 @@
-"""Panes as cells, one a key: what a tuple enters, and how panes are combined.
+"""Panes as cells, one a key: how tuples enter a pane, and how panes are combined.
 
-A *pane* is a stretch of time that no window begins or ends inside of, and what a pane holds is the
-aggregate of its tuples, key by key. A tuple enters one cell of one pane, however many windows it
-contributes to; a winset is then made out of its panes (`panes`)::
+A *pane* is a stretch of time within which no window begins or ends, and it holds the aggregate of
+the tuples in it, key by key. A tuple enters one cell of one pane, however many windows it
+contributes to; a winset is then made of panes (`panes`)::
 
-    counts  | .  3  .  1  .  .  2  . |     the cell of a key is found by the key alone
+    counts  | .  3  .  1  .  .  2  . |     the key alone is the index of the cell
     words   | .  a  .  b  .  .  c  . |     ...
-    keys    | 3  1  6 |  entered: 3        keys with a tuple, in the order they came
+    keys    | 3  1  6 |  entered: 3        keys with a tuple, in order of arrival
 
-The words of a cell lie in planes, one word of all keys after the other, and there are no more of
-them than the function needs. A cell is empty where its first count is 0, and all its words are 0
-then. Who combines, hands over or empties a pane goes through the list of its keys: a pane of few
-tuples costs little, whatever the number of keys.
+The words of a cell lie in planes, one word of all keys after the other, and there are only as many
+as the function needs. A cell is empty where the first count is 0, and all its words are 0 then.
+Combining, handing over and emptying a pane go through the list of keys: a pane of few tuples costs
+little, whatever the number of keys.
 
 =========================  ==================  ===============================
 function                   planes of counts    planes of words
@@ -24,11 +24,11 @@ first                      tuples              that value
 first-mail, first-mail-ip  matching            reference of the first matching
 =========================  ==================  ===============================
 
-(* or 1 a pane that had some: they only say that there were tuples.)
+(* or 1 in a pane with some: the plane only says that there were tuples.)
 
 Counts are 32 bits wide: like the sums of `functions` they hold for fewer than 2**31 tuples a
-window. The words are plain: whose they are, and when another thread may read them, is the affair of
-who owns the panes.
+window. The words are plain: the variant that owns the panes decides which thread writes them, and
+when another may read them.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ from operators.core.layout import LINE_WORDS, aligned_array, aligned_words
 
 _COUNT_PLANES = {COUNT_MAIL: 2, COUNT_MAIL_IP: 2}
 _WORD_PLANES = {COUNT: 0, COUNT_MAIL: 0, COUNT_MAIL_IP: 0, SUM: 2, AVG: 2}
-# Keys that are looked at together when a winset is put out: 1 KiB of their counts. 128 and
-# 512 made 0.97 and 0.97 times as many tuples/s with panes of the inputs' own, 0.97 and 0.99 with
-# TuMLSC on panes (K-OI, 2 inputs, three pairs in turns, two cores of an EPYC).
+# Keys that are examined together when a winset is output: 1 KiB of counts. 128 and 512 made 0.97
+# and 0.97 times as many tuples/s with private panes, 0.97 and 0.99 with TuMLSC on panes (K-OI, 2
+# inputs, three pairs in turns, two cores of an EPYC).
 CHUNK = 256
 
 
@@ -67,8 +67,8 @@ class Cells(NamedTuple):
 
     counts: np.ndarray  # int32, panes * count_planes * plane
     words: np.ndarray  # int64, panes * word_planes * plane
-    keys: np.ndarray  # int32, panes * plane; the keys inside each pane
-    entered: np.ndarray  # [panes] lines; how many those are
+    keys: np.ndarray  # int32, panes * plane; the keys in each pane
+    entered: np.ndarray  # [panes] lines; the number of those keys
     text_offsets: np.ndarray  # texts that a text function reads; empty for the others
     text_bytes: np.ndarray
     function: int
@@ -78,17 +78,17 @@ class Cells(NamedTuple):
 
 
 def cell_bytes(function: int) -> int:
-    """Return how many bytes a cell has, its place in the list of keys included."""
+    """Return how many bytes a cell takes, including an entry in the list of keys."""
     return 4 + 4 * _COUNT_PLANES.get(function, 1) + 8 * _WORD_PLANES.get(function, 1)
 
 
 def plane_of(keys: int) -> int:
-    """Return the cells of a pane: whole chunks, and one place more than keys in the list."""
+    """Return the cells of a pane: whole chunks, with one entry more than keys for the list."""
     return (keys // CHUNK + 1) * CHUNK
 
 
 def make_cells(function: int, text: Text, panes: int, plane: int) -> Cells:
-    """Return empty panes of `plane` cells for a function's code; `text` is what it reads."""
+    """Return empty panes of `plane` cells for a function's code, which may read `text`."""
     count_planes, word_planes = _COUNT_PLANES.get(function, 1), _WORD_PLANES.get(function, 1)
     return Cells(
         counts=aligned_array(panes * count_planes * plane, np.int32),
@@ -130,11 +130,11 @@ def put(cells, pane, key, value):
 
 @inlined
 def enter(cells, pane, at, key):
-    """Count a tuple in the cell at `at`, and return how many there were before."""
+    """Count a tuple in the cell at `at`, and return the previous count."""
     before = np.int64(cells.counts[np.uint64(at)])
     entered = cells.entered[np.uint64(pane * LINE_WORDS)]
-    # Without a branch, as it is as good as random whether a key is new: a place is written for
-    # every tuple, and counts where it is.
+    # Without a branch, since it is unpredictable whether a key is new: an entry is written for
+    # every tuple, and counted only for a new key.
     cells.keys[np.uint64(pane * cells.plane + entered)] = key
     cells.entered[np.uint64(pane * LINE_WORDS)] = entered + np.int64(before == 0)
     cells.counts[np.uint64(at)] = before + 1
@@ -157,7 +157,7 @@ def put_value(cells, pane, at, key, value):
 
 @inlined
 def comes_first(function, value, kept):
-    """Say whether a value that comes later replaces the one that is kept."""
+    """Say whether a later value replaces the one that is kept."""
     if function == MIN:
         return value < kept
     if function == MAX:
@@ -170,19 +170,19 @@ def comes_first(function, value, kept):
 
 @inlined
 def counts_at(cells, pane, place):
-    """Return where the first count of a cell is; those of other planes follow at `plane`."""
+    """Return the index of a cell's first count; other planes follow at distance `plane`."""
     return pane * cells.count_planes * cells.plane + place
 
 
 @inlined
 def words_at(cells, pane, place):
-    """Return where the first word of a cell is; those of other planes follow at `plane`."""
+    """Return the index of a cell's first word; other planes follow at distance `plane`."""
     return pane * cells.word_planes * cells.plane + place
 
 
 @inlined
 def merge_cell(into, key, cells, pane, place):
-    """Add a cell to the cell of `key` in pane 0 of `into`, whose tuples come before its own."""
+    """Add a cell to the cell of `key` in pane 0 of `into`, whose tuples are earlier."""
     at = counts_at(cells, pane, place)
     before = into.counts[np.uint64(key)]
     into.counts[np.uint64(key)] += cells.counts[np.uint64(at)]
@@ -200,10 +200,10 @@ def merge_cell(into, key, cells, pane, place):
 
 @inlined
 def fill_cell(cells, pane, key, n, low, high):
-    """Put what a shared window came to into the empty cell of `key`: its tuples and its words.
+    """Put the tuples and words of a shared window into the empty cell of `key`.
 
-    Of a text function `n` counts the matching ones; that there were tuples is all the other plane
-    is asked.
+    For a text function `n` counts the matching tuples; the other plane only has to say that there
+    were tuples.
     """
     at = counts_at(cells, pane, key)
     enter(cells, pane, at, key)
@@ -219,7 +219,7 @@ def fill_cell(cells, pane, key, n, low, high):
 
 @inlined
 def take_away_cell(into, key, cells, pane, place):
-    """Take a cell away from the cell of `key` in pane 0 of `into` that it was added to."""
+    """Subtract a cell from the cell of `key` in pane 0 of `into`, to which it was added."""
     at = counts_at(cells, pane, place)
     into.counts[np.uint64(key)] -= cells.counts[np.uint64(at)]
     if into.count_planes == 2:
@@ -232,7 +232,7 @@ def take_away_cell(into, key, cells, pane, place):
 
 @inlined
 def move_cell(into, place, cells, pane, key):
-    """Move the cell of `key` to a place of the same pane of `into`, whatever was there."""
+    """Move the cell of `key` to another index of the same pane of `into`, overwriting that cell."""
     into.keys[np.uint64(pane * into.plane + place)] = key
     to = counts_at(into, pane, place)
     at = counts_at(cells, pane, key)

@@ -1,6 +1,6 @@
-"""The output thread of an aggregate whose rows are kept: it processes until they have to be taken.
+"""The output thread of an aggregate that keeps rows: it processes until they have to be taken.
 
-Apart from ``run``, so that the compiled loop stays in the cache when only that changes.
+Separate from ``run``, so that the compiled loop stays in the cache when only ``run`` changes.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from operators.running.control import end
 from operators.running.drivers import make_counted_turn, make_visit
 from operators.running.handover import hand_out
 
-# As many averages take 0.07 s to compute: so long, and for the writing, Ctrl-C may have to wait.
+# So many averages take 0.07 s to compute: Ctrl-C may have to wait that long, plus the writing.
 ROWS_AT_ONCE = 1 << 18
 
 
 def make_drain_loop(process):
-    """Return the kernel of an output thread that is left whenever the caller has to act.
+    """Return the kernel of an output thread that returns whenever the caller has to act.
 
     Parameters
     ----------
     process : callable
-        The aggregate's.
+        The aggregate's operation.
 
     Returns
     -------
     callable
         ``drain_loop(control, own, state)``: processes until the status is neither READY nor
-        NOT_READY and returns it, or NOT_READY when told to stop.
+        NOT_READY and returns it, or NOT_READY when asked to stop.
     """
     return make_visit(make_counted_turn(process))
 
@@ -41,7 +41,7 @@ def make_drain_loop(process):
 def hand_over(
     control: np.ndarray, own: int, rows: np.ndarray, append: Callable[[np.ndarray], None]
 ) -> None:
-    """Give rows to `append` in blocks, until told to stop.
+    """Give rows to `append` in blocks, until asked to stop.
 
     A winset may have millions of rows.
     """
@@ -52,9 +52,9 @@ def hand_over(
 def drain(
     control: np.ndarray, own: int, state: Any, process, append: Callable[[np.ndarray], None]
 ) -> None:
-    """Run an output thread to its end, giving its rows, int64 (rows, 5), to `append`.
+    """Run an output thread to the end, giving the rows, int64 (rows, 5), to `append`.
 
-    A full winset log is emptied as a full row buffer is: nobody reads it here.
+    A full winset log is emptied like a full row buffer: it is not read here.
     """
     sink = state.windows.sink
     drain_loop = make_drain_loop(process)
@@ -62,7 +62,7 @@ def drain(
     def take() -> tuple[int, np.ndarray]:
         status = drain_loop(control, own, state)
         rows, log = take_rows(sink), take_log(sink)
-        # Where the log was empty the window state has no room: no use to go on.
+        # If the log was empty, the window state is full: going on is useless.
         if status == WINSETS_FULL and len(log.digest):
             status = ROWS_FULL
         return status, rows

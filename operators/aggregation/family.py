@@ -1,4 +1,4 @@
-"""The family of multiway aggregates: what each provides, its queries, what a bench takes."""
+"""The family of multiway aggregates: the operations, the queries, and the bench's settings."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ DEFAULT_QUERY = "k-OS"
 
 
 class AggregationOperations(NamedTuple):
-    """What a multiway aggregate provides.
+    """The operations of a multiway aggregate.
 
     ``make_state(plan, inputs, **parameters)`` returns a NamedTuple with at least the field
     ``windows``, which has the ``sink``. ``add(state, stream, timestamp, key, value)`` and
     ``close(state, stream)`` answer as a gate does. ``process(state)`` is one step of the output
-    thread: READY, NOT_READY, ROWS_FULL, WINSETS_FULL or END (the last winset was put out).
+    thread: READY, NOT_READY, ROWS_FULL, WINSETS_FULL or END (the last winset was output).
 
-    Where update threads stand between inputs and output, ``update(state, thread)`` is one step of
-    one of them: READY (one tuple), NOT_READY or END; the variant's parameter ``update_threads``
-    says how many there are. `counts_tuples` names the thread whose steps are tuples, one each:
-    "output", "update" (each update thread sees every tuple) or "input" (each tuple is done when its
-    input thread has added it, and a step of the output thread is a winset or a pane). `functions`
-    are the aggregate functions that it accepts. `answers_as_w_hive` says that each single answer is
-    one of `operators.aggregation.specification`, and not only all rows at the end.
+    If there are update threads between inputs and output, ``update(state, thread)`` is one step of
+    one of them: READY (one tuple), NOT_READY or END; the variant's parameter ``update_threads`` is
+    the number of them. `counts_tuples` names the thread whose steps are tuples, one each: "output",
+    "update" (each update thread sees every tuple) or "input" (each tuple is done when its input
+    thread has added it, and a step of the output thread is a winset or a pane). `functions` are the
+    aggregate functions that the variant accepts. `answers_as_w_hive` says that each single answer
+    follows `operators.aggregation.specification`, and not only all rows at the end.
     """
 
     make_state: Callable[..., Any]
@@ -42,9 +42,9 @@ class AggregationOperations(NamedTuple):
 
 
 def refusal(variant: Variant, function: str, whose: str = "") -> str | None:
-    """Return why a variant does not take an aggregate function, or None where it does.
+    """Return why a variant does not take an aggregate function, or None if it does.
 
-    `whose` says, for the message, what asks for it.
+    `whose` names, for the message, the source of the request.
     """
     accepted = variant.operations.functions
     if function in accepted:
@@ -56,7 +56,7 @@ def refusal(variant: Variant, function: str, whose: str = "") -> str | None:
 
 
 def accepts(variant: Variant, query_id: str) -> str | None:
-    """Return why a variant does not take a query, or None where it does."""
+    """Return why a variant does not take a query, or None if it does."""
     found = query(query_id)
     return refusal(variant, found.function, f" (query {found.id})")
 

@@ -1,4 +1,4 @@
-"""The aggregate functions: codes, names, and how a row's words become a value.
+"""The aggregate functions: codes, names, and the conversion of a row's words to a value.
 
 A row is (window_start, key, a, b, n), int64 each. While tuples are processed everything is an
 integer, so that no result depends on the order of addition; an average is divided once at the end.
@@ -54,8 +54,8 @@ NAMES = {code: name for name, code in CODES.items()}
 # The result depends on the order in which a window's tuples are processed.
 ORDER_SENSITIVE = frozenset({"first", "first-mail", "first-mail-ip"})
 UNORDERED = tuple(name for name in CODES if name not in ORDER_SENSITIVE)
-# A predicate is evaluated on a tuple's text. Those from FIRST_MAIL on forward a text, and a window
-# in which none matches has nothing to forward.
+# A predicate is evaluated on a tuple's text. Those from FIRST_MAIL on forward a text; a window
+# without a matching text has no text to forward.
 TEXT = frozenset({"count-mail", "count-mail-ip", "first-mail", "first-mail-ip"})
 # The finished value is a whole number.
 COUNTS = frozenset({"count", "count-mail", "count-mail-ip"})
@@ -70,7 +70,7 @@ def function_code(name: str) -> int:
     Raises
     ------
     UsageError
-        When there is no function `name`; the message lists those there are.
+        When there is no function `name`; the message lists the existing ones.
     """
     if name not in CODES:
         raise UsageError(f"unknown function {name!r}; there are: {', '.join(CODES)}")
@@ -85,7 +85,7 @@ def fixed_point(function: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray
     function : int
         Code of sum, min, max or first; of avg, the value is the sum.
     rows : int64 array (rows, 5)
-        As an aggregate puts them out.
+        Output of an aggregate.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def fixed_point(function: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray
     ([0], [301])
     """
     a, b = rows[:, 2], rows[:, 3]
-    # The sum of the low parts has grown beyond them; what it has too much belongs to the high part.
+    # The sum of the low parts has grown beyond 32 bits; the excess belongs to the high part.
     carried = a >> LOW_BITS
     return (carried + b if function in (SUM, AVG) else carried), a & LOW_MASK
 
@@ -116,7 +116,7 @@ def averages(rows: np.ndarray, decimals: int = 0) -> np.ndarray:
     Returns
     -------
     float64 array (rows,)
-        Rounded once, correctly: Python divides whole numbers so.
+        Rounded once, correctly, as Python divides whole numbers.
 
     Examples
     --------
@@ -132,6 +132,6 @@ def averages(rows: np.ndarray, decimals: int = 0) -> np.ndarray:
 
 
 def text_of(offsets: np.ndarray, text_bytes: np.ndarray, reference: int) -> str:
-    """Return the text that a reference stands for: bytes offsets[r] to offsets[r + 1], UTF-8."""
+    """Return the text of a reference: bytes offsets[r] to offsets[r + 1], UTF-8."""
     begin, end = int(offsets[reference]), int(offsets[reference + 1])
     return text_bytes[begin:end].tobytes().decode("utf-8")

@@ -1,7 +1,7 @@
-"""MQ: the baseline aggregate, one locked queue an input and one thread that does all the rest.
+"""MQ: the baseline aggregate, one locked queue an input and one thread for all the rest.
 
 "Efficient data streaming multiway aggregation", section 5.3 and Algorithm 2, Figs. 2a and 3. The
-way of one tuple::
+path of one tuple::
 
     input thread i
         add                                 Add (L2 to L4)
@@ -17,10 +17,10 @@ way of one tuple::
                 update                      a window of each winset it is in
                     process_tuple
 
-So the output thread takes a lock an input for every tuple, which is what the paper sets out to
-mend. The modules at the right say where they depart from the paper; `one_output_thread` joins the
-two. What is guaranteed: the rows of `operators.aggregation.reference`, in its order, whatever the
-timing. Progress is the gate's, blocking.
+So the output thread takes a lock an input for every tuple, the contention that the paper sets out
+to remove. The modules on the right document their departures from the paper; `one_output_thread`
+joins the two. Guarantees: the rows of `operators.aggregation.reference`, in the same order,
+whatever the timing. Progress is the gate's, blocking.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 "Efficient data streaming multiway aggregation", section 7: MQ on the queue of Michael and Scott,
 "with the sole purpose of showing that MQ's poor performance does not depend only on the use of
-locks". The way of one tuple::
+locks". The path of one tuple::
 
     input thread i
         add                                 Add
@@ -15,9 +15,9 @@ locks". The way of one tuple::
                 dequeue, of the earliest    one compare-and-swap
             update_output                   Update, Output, as in `mq`        update_output
 
-No lock is left, and still every tuple costs a look at every queue. The modules at the right say
-where they depart from the paper; `one_output_thread` joins the two. What is guaranteed: the rows of
-`operators.aggregation.reference`, in its order, whatever the timing. Progress is the gate's,
+There are no locks, and still every tuple costs a poll of every queue. The modules on the right
+document their departures from the paper; `one_output_thread` joins the two. Guarantees: the rows of
+`operators.aggregation.reference`, in the same order, whatever the timing. Progress is the gate's,
 lock-free.
 """
 

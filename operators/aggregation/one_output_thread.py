@@ -1,15 +1,15 @@
 """A gate in front and one output thread behind it: the frame of MQ, MQLF, TuMLSC and others.
 
-Algorithms 2 and 3 of "Efficient data streaming multiway aggregation" differ in what merges the
-inputs and in who does it; what the output thread does with a ready tuple is the same lines::
+Algorithms 2 and 3 of "Efficient data streaming multiway aggregation" differ in how the inputs are
+merged and which threads do it; the output thread processes a ready tuple by the same lines::
 
     input thread i:   add        Add (and with a T-Gate S-Merge)        -> gate
     output thread:    process    gate -> ready tuple -> Update, Output  -> rows
 
-So a variant is a gate put into this frame, and the gates are where to read how they differ. What
-the output thread does can be exchanged as well: `panes` and `side_by_side` do it in other ways.
+So a variant is a gate in this frame, and the differences are in the gates. The processing by the
+output thread can be exchanged as well: `panes` and `side_by_side` are other forms of it.
 
-What is guaranteed: the rows of `operators.aggregation.reference`, in its order, with any timing.
+Guarantees: the rows of `operators.aggregation.reference`, in the same order, with any timing.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from operators.gate.family import GateOperations
 
 
 class OutputThread(NamedTuple):
-    """What becomes of ready tuples.
+    """The processing of ready tuples.
 
-    ``make_windows(plan, text)`` returns a state with the field ``current``, where a ready tuple is
-    put, and ``sink``. ``update_output(windows)`` processes that tuple; where it answers anything
-    but READY, ``is_holding(windows)`` is true and it is called again. ``end_of_streams(windows)``
-    puts out what is left.
+    ``make_windows(plan, text)`` returns a state with the field ``current``, into which a ready
+    tuple is put, and ``sink``. ``update_output(windows)`` processes that tuple; where it answers
+    anything but READY, ``is_holding(windows)`` is true and it is called again.
+    ``end_of_streams(windows)`` outputs the remaining winsets.
     """
 
     make_windows: Callable[..., Any]
@@ -45,7 +45,7 @@ WINSETS = OutputThread(make_windows, is_holding, update_output, end_of_streams)
 
 
 class OneOutputThreadState(NamedTuple):
-    """The gate, between the threads, and the output thread's winsets."""
+    """The gate, shared by the threads, and the output thread's winsets."""
 
     gate: Any  # the state of the gate
     windows: Any  # of `OutputThread.make_windows`
@@ -57,7 +57,7 @@ def one_output_thread(
     """Return the operations of an aggregate whose S-Merge is `gate`, and the rest `output`.
 
     ``make_state(plan, inputs, ahead, text=None, **parameters)`` takes the gate's parameters, and
-    raises UsageError when one is out of its limits, or when texts are needed and missing.
+    raises UsageError when one is out of range, or when texts are needed and missing.
     """
     insert_tuple = gate.insert_tuple
     get_next_ready_tuple = gate.get_next_ready_tuple
@@ -82,7 +82,7 @@ def one_output_thread(
 
     @inlined
     def process(state):
-        # By the output thread: one ready tuple, or, once all have ended, what is left.
+        # By the output thread: one ready tuple, or, once all have ended, the remaining winsets.
         if is_holding(state.windows):
             return update_output(state.windows)
         status = get_next_ready_tuple(state.gate, 0, state.windows.current)

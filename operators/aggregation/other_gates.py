@@ -1,7 +1,7 @@
-"""MQ, MQLF and TuMLSC over gates that no paper has: what differs is the gate, and nothing else.
+"""MQ, MQLF and TuMLSC over gates that are in no paper: only the gate differs.
 
-Each line below puts a gate of ours into the frame of `one_output_thread`, where one of the paper's
-stands in `mq`, `mqlf` or `tumlsc`. What the gate does better, and what it costs, is told there::
+Each line below puts one of our gates into the frame of `one_output_thread`, instead of the paper's
+in `mq`, `mqlf` or `tumlsc`. The gate's module describes the improvement and the cost::
 
     id               gate                      instead of
     mq-cached        multi_queue_cached        one lock a queue and tuple: one lock a tuple
@@ -25,7 +25,7 @@ from operators.gate import (
 
 
 def _over(gate: Variant) -> dict[str, Any]:
-    """Return what an aggregate has from its gate, and what all of these have in common."""
+    """Return the fields that an aggregate takes from the gate, and those common to all of these."""
     return {
         "family": "aggregation",
         "paper": "multiway_aggregation",
@@ -39,7 +39,7 @@ def _over(gate: Variant) -> dict[str, Any]:
     }
 
 
-# A change to one of these gates measures all four again: they are of one module.
+# A change to one of these gates causes all four to be measured again: they share this module.
 VARIANTS = (
     Variant(
         id="mq-cached",

@@ -1,9 +1,9 @@
-"""Winsets made out of panes: time, totals and output where a tuple updates one pane only.
+"""Winsets made of panes: time, totals and output where a tuple updates one pane only.
 
-Windows that overlap share their tuples, so a tuple enters one *pane* (`cells`) and a winset is
-combined from its panes when it is put out. Where the window size is no multiple of the advance,
-panes come in pairs (Krishnamurthy, Wu, Franklin, "On-the-fly sharing for streamed aggregation",
-SIGMOD 2006): a pane ends wherever a window begins or ends, and nowhere else. Size 5, advance 3::
+Windows that overlap share tuples, so a tuple enters one *pane* (`cells`) and a winset is combined
+from panes when it is output. Where the window size is no multiple of the advance, panes come in
+pairs (Krishnamurthy, Wu, Franklin, "On-the-fly sharing for streamed aggregation", SIGMOD 2006): a
+pane ends wherever a window begins or ends, and nowhere else. Size 5, advance 3::
 
     time        0  1  2  3  4  5  6  7  8  9
     window 0    [-------------)
@@ -11,21 +11,21 @@ SIGMOD 2006): a pane ends wherever a window begins or ends, and nowhere else. Si
     panes       [-0--)[1-)[-2--)[3-)[-4-       5 mod 3 = 2: panes of 2 and of 1 time unit;
                                                window l is panes 2 * l to 2 * l + 2
 
-Where the panes lie is the affair of the variant (`tumlsc_panes`, `wiml_panes`, `private_panes`).
-Here are the *totals*, which are the oldest winset that is not out yet:
+Each variant stores the panes in a different way (`tumlsc_panes`, `wiml_panes`, `private_panes`).
+Here are the *totals*, the aggregates of the oldest pending (not yet output) winset, key by key:
 
-* Where a function can be taken back (the counts, sum, avg), totals *run*: a pane is added to them
-  once, and taken away when the last of its winsets is out. A winset costs the panes of one advance,
-  whatever the window's size.
-* min, max and the first ones cannot be taken back: totals are made anew from all panes of a winset.
+* Where a function can be inverted (the counts, sum, avg), totals *run*: a pane is added to them
+  once, and subtracted when the last of its winsets is output. A winset costs the panes of one
+  advance, whatever the window's size.
+* min, max and the first ones cannot be inverted: totals are computed anew from all panes of a
+  winset.
 
-What is guaranteed, as in `update_output`: winsets are put out in order of time, each once, only
-with rows, keys ascending; a leap in time costs the same whatever its length; without room in the
-sink nothing is lost, and the same winset is put out by a later call.
+Guarantees, as in `update_output`: winsets are output in order of time, each once, only with rows,
+keys ascending; a leap in time costs the same whatever its length; without room in the sink nothing
+is lost, and a later call outputs the same winset.
 
-A winset is looked for in the totals of all keys, some dozens at a time, so that putting one out
-takes time in proportion to the keys. Only the output thread touches this state; nothing is
-allocated after `make_panes`.
+The output scans the totals of all keys, some dozens at a time, so that it takes time in proportion
+to the keys. Only the output thread touches this state; nothing is allocated after `make_panes`.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ from operators.core.integers import wrapping_add
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 
-# Words of `PaneState.control`. A variant has those from OTHERS on.
-FIRST_WINSET = 0  # number of the oldest winset that is not out
+# Words of `PaneState.control`. The words of a variant begin at OTHERS.
+FIRST_WINSET = 0  # number of the oldest pending winset
 NEWEST = 1  # newest pane that a tuple has entered; -1 before there is one
 OTHERS = 2
 
-# Keys of a winset are collected in a list of about so many, then put out together: 5 KiB, so that
-# the list stays in the first cache. 512 and 2,048 made 0.97 [0.84, 1.03] and 0.99 [0.97, 1.01]
+# Keys of a winset are collected in a list of about this length, then output together: 5 KiB, so
+# that the list stays in the first cache. 512 and 2,048 made 0.97 [0.84, 1.03] and 0.99 [0.97, 1.01]
 # times as many tuples/s with TuMLSC on panes (K-OS, 2 inputs, three pairs in turns, two cores of an
 # EPYC).
 LIST_KEYS = 1024
@@ -66,13 +66,13 @@ RUNNING = frozenset({COUNT, COUNT_MAIL, COUNT_MAIL_IP, SUM, AVG})
 
 
 class PaneState(NamedTuple):
-    """The totals of the oldest winset that is not out, and where the output thread is in time."""
+    """The totals of the oldest pending winset, and the output thread's position in time."""
 
     control: np.ndarray  # LINE_WORDS
-    current: np.ndarray  # 4; the tuple in hand: timestamp, stream, key, value
-    panes: Cells  # a ring of the output thread's own, where it has one: pane p is p % slots
+    current: np.ndarray  # 4; the current tuple: timestamp, stream, key, value
+    panes: Cells  # the output thread's ring of panes, if it has one: pane p is p % slots
     totals: Cells  # one pane
-    listed: np.ndarray  # int32; keys of the winset that is being put out
+    listed: np.ndarray  # int32; keys of the winset that is being output
     sink: Sink
     window_advance: int
     remainder: int  # window size modulo advance
@@ -92,7 +92,7 @@ def make_panes(plan: AggregationPlan, text: Text | None = None, *, ring: bool = 
     text : Text, optional
         Needed for the text functions.
     ring : bool
-        Whether the panes of a winset lie here, or only its totals do.
+        Whether the panes of a winset are stored here, or only the totals.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def make_panes(plan: AggregationPlan, text: Text | None = None, *, ring: bool = 
 
 @inlined
 def pane_of(windows, timestamp):
-    """Return the number of the pane that a time lies in."""
+    """Return the number of the pane that contains a time."""
     number = timestamp // windows.window_advance
     if windows.remainder == 0:
         return number
@@ -145,7 +145,7 @@ def pane_of(windows, timestamp):
 
 @inlined
 def end_of_pane(windows, pane):
-    """Return the time at which a pane ends, or the end of all times."""
+    """Return the time at which a pane ends, or the end of time."""
     if windows.remainder == 0:
         end = (pane + 1) * windows.window_advance
     elif pane & 1 == 0:
@@ -157,25 +157,25 @@ def end_of_pane(windows, pane):
 
 @inlined
 def begin_pane(windows):
-    """Return the first pane of the oldest winset that is not out."""
+    """Return the first pane of the oldest pending winset."""
     return windows.control[FIRST_WINSET] * windows.panes_of_advance
 
 
 @inlined
 def end_pane(windows):
-    """Return the pane after the last one of the oldest winset that is not out."""
+    """Return the pane after the last one of the oldest pending winset."""
     return begin_pane(windows) + windows.panes_of_window
 
 
 @inlined
 def is_empty(windows):
-    """Say whether no tuple waits for its winsets to be put out."""
+    """Say whether no tuple belongs to a pending winset."""
     return windows.control[NEWEST] < begin_pane(windows)
 
 
 @inlined
 def leap_to(windows, pane):
-    """Make the first winset that holds `pane` the oldest one; no tuple waits for an older one."""
+    """Make the first winset that contains `pane` the oldest; no older one may have a tuple."""
     control = windows.control
     first = max((pane - windows.panes_of_window) // windows.panes_of_advance + 1, 0)
     control[FIRST_WINSET] = max(first, control[FIRST_WINSET])
@@ -186,9 +186,9 @@ def leap_to(windows, pane):
 
 @inlined
 def put_out_totals(windows, processed):
-    """Put out the oldest winset, which the totals are, and make the next one the oldest.
+    """Output the oldest winset from the totals, and make the next one the oldest.
 
-    READY, or ROWS_FULL or WINSETS_FULL: nothing has changed, and it is to be called again.
+    READY; or ROWS_FULL or WINSETS_FULL, when nothing has changed and the call must be repeated.
     """
     control = windows.control
     rows, words = winset_rows(windows, False)
@@ -206,7 +206,7 @@ def put_out_totals(windows, processed):
 
 @inlined
 def clear_totals(windows):
-    """Empty the totals, before they are made anew."""
+    """Empty the totals, before they are computed anew."""
     totals = windows.totals
     totals.counts[:] = 0
     totals.words[:] = 0
@@ -225,7 +225,7 @@ def winset_rows(windows, keep):
         for key in range(first, first + CHUNK):
             some |= counts[np.uint64(key)]
         if some != 0:
-            # Without a branch: which keys of a chunk are there is as good as random.
+            # Without a branch: which keys of a chunk are present is unpredictable.
             for key in range(first, first + CHUNK):
                 listed[np.uint64(count)] = key
                 count += np.int64(counts[np.uint64(key)] != 0)
@@ -262,7 +262,7 @@ def _rows_of(row_of):
 
 @inlined
 def _row_of_counts(totals, key):
-    # The last plane: the matching tuples, where there are others.
+    # The last plane: the matching tuples, if it is not the only plane.
     n = np.int64(totals.counts[np.uint64((totals.count_planes - 1) * totals.plane + key)])
     return n, 0, n
 
@@ -285,7 +285,7 @@ _rows_of_values = _rows_of(_row_of_value)
 
 @inlined
 def list_rows(windows, keep, before, count):
-    """Put out the rows of the keys in the list, of which `before` are out: the sum of the words."""
+    """Output the rows of the listed keys, after `before` earlier ones: the sum of the words."""
     planes = windows.totals.word_planes
     if planes == 0:
         return _rows_of_counts(windows, keep, before, count)

@@ -1,4 +1,4 @@
-"""What an aggregate is asked to do, checked once before anything is allocated."""
+"""The query of an aggregate, checked once before anything is allocated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from operators.aggregation.functions import NAMES, TEXT, function_code
 from operators.contract import TIMESTAMP_LIMIT, UsageError
 
 KEYS_LIMIT = 1 << 31
-# A tuple is written into every window it contributes to; past this it is no use to try.
+# A tuple is written into every window it contributes to; past this limit it is hopeless.
 WINDOWS_LIMIT = 1 << 20
 ROWS_LIMIT = 1 << 28
 DEFAULT_WINSETS = 1 << 16
@@ -57,10 +57,10 @@ class Text(NamedTuple):
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
-    """Return a view that nobody writes through.
+    """Return a read-only view.
 
-    numba tells arrays that may be written from those that may not. Texts from a file may not, so
-    with these two kinds every kernel was compiled twice.
+    numba distinguishes writable arrays from read-only ones. Texts from a file are read-only, so
+    with both kinds every kernel was compiled twice.
     """
     view = array.view()
     view.flags.writeable = False
@@ -83,7 +83,7 @@ def make_plan(
     Raises
     ------
     UsageError
-        When a parameter is out of its limits.
+        When a parameter is out of range.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def check_plan(plan: AggregationPlan) -> AggregationPlan:
     Raises
     ------
     UsageError
-        When it cannot: one line with what was received, the limit and the remedy.
+        When it cannot: one line with the received value, the limit and the remedy.
     """
     size, advance = plan.window_size, plan.window_advance
     if plan.function not in NAMES:
@@ -154,9 +154,9 @@ def check_plan(plan: AggregationPlan) -> AggregationPlan:
 
 
 def check_text(plan: AggregationPlan, text: Text | None) -> Text:
-    """Return the texts the plan's function reads, or the empty ones where it reads none.
+    """Return the texts the plan's function reads, or empty texts where it reads none.
 
-    Whichever they are, kernels see arrays of one type.
+    Kernels see arrays of the same type in both cases.
 
     Raises
     ------

@@ -1,21 +1,21 @@
-"""Panes of their own for the input threads: no merging, no word that two threads write a tuple.
+"""Panes private to the input threads: no merging, and no word that two threads write for a tuple.
 
 Where the order of tuples inside a window does not matter, there is nothing to merge. Each input
-thread aggregates its stream by itself, pane by pane, and hands over what a pane came to; the output
+thread aggregates its stream pane by pane, and hands over the aggregates of each pane; the output
 thread adds up the panes that all inputs have passed::
 
-    input thread i:   Add, Update     tuple -> pane of its own
+    input thread i:   Add, Update     tuple -> private pane
                       (pane ends)     pane -> ring of cells -> header -> handed[i]
     output thread:    Update, Output  cells of all inputs -> totals -> rows
 
-`operators.aggregation.cells` has the panes, `operators.aggregation.panes` makes winsets out of
-them. The price of a tuple is a look at the pane's end and one cell; the threads meet once a pane.
+`operators.aggregation.cells` has the panes, `operators.aggregation.panes` makes winsets of them. A
+tuple costs a comparison with the pane's end and one cell; the threads meet once a pane.
 
-A pane being filled is dense, and stays in the cache next to its thread. What is handed over are the
-cells that a tuple has entered, one after the other. The output thread reads them twice as they lie:
-when all inputs have passed the pane, to add them to the totals, and when the last window of the
-pane is out, to take them away. So it keeps no panes, and an input costs one pane of all keys and a
-ring that holds the panes of a window::
+A pane being filled is dense, and stays in the thread's cache. Only the cells that a tuple has
+entered are handed over, contiguously. The output thread reads them twice where they lie: when all
+inputs have passed the pane, to add them to the totals, and when the last window of the pane is
+output, to subtract them. So it keeps no panes, and an input costs one pane of all keys and a ring
+that holds the panes of a window::
 
        gone                 taken              handed
          |                    |                  |
@@ -23,17 +23,17 @@ ring that holds the panes of a window::
 
 Invariants
 ----------
-1. ``handed`` counts an input's headers. A header, and the cells up to its end, are filled before
-   ``handed`` counts it, and are not used again before GONE counts it.
+1. ``handed`` counts an input's headers. A header, and the cells up to the end of it, are filled
+   before ``handed`` counts it, and are not reused before GONE counts it.
 2. The input has no tuple before the pane that its last header names as the next one.
-3. The output thread takes a pane only if every input has passed it and the oldest winset that is
-   not out holds it: when that winset is put out, the totals are complete, and nothing but it.
+3. The output thread takes a pane only if every input has passed it and the oldest pending winset
+   contains it: when that winset is output, the totals are complete, and contain nothing else.
 
 Linearization points: between an input and the output thread, the store to ``handed`` and the load
-of it. Progress: no operation has a loop that waits for another thread. FULL is the answer while an
-input is ``panes_ahead`` ahead or its ring is used up. That ends: of the input that is furthest
-behind, all panes are passed, so that none but those of the oldest winset are kept, and for these
-and the one that is handed over there is always room.
+of it. Progress: no operation has a loop that waits for another thread. FULL is the answer
+(backpressure) while an input is ``panes_ahead`` ahead or its ring is used up. That ends: all panes
+of the slowest input are passed, so that only those of the oldest winset are kept, and for these and
+the one that is handed over there is always room.
 
 A stream that ends has passed every pane. An input without tuples holds up the others, as in every
 variant, once they are ``panes_ahead`` ahead.
@@ -91,36 +91,36 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, WORD_BYTES, aligned_words
 from operators.core.marks import mark
 
-# What an input thread alone touches.
-LAST_TIMESTAMP = 0  # of its stream; the end of all times once it is closed
+# Words private to an input thread.
+LAST_TIMESTAMP = 0  # of the stream; the end of time once it is closed
 BOUNDARY = 1  # where the pane being filled ends
 PANE = 2  # number of that pane
 HANDED = 3  # panes handed over
-SEEN_TAKEN = 4  # of those, how many are known to be taken
-SEEN_GONE = 5  # and how many are known to be let go
-POSITION = 6  # where the next cell goes in the ring of cells, counted for ever
+SEEN_TAKEN = 4  # panes handed over that are known to be taken
+SEEN_GONE = 5  # panes handed over that are known to be released
+POSITION = 6  # position of the next cell in the ring of cells; it only grows
 FREE_TO = 7  # cells before this position are known to be free
 
 # A header: a pane that an input thread has handed over.
 HEADER_PANE = 0
-HEADER_END = 1  # position after its last cell; its first is where the header before it ended
-HEADER_NEXT = 2  # the pane the input has gone on to: it has nothing before that one any more
+HEADER_END = 1  # position after the last cell; the first is where the previous header ended
+HEADER_NEXT = 2  # the pane the input has gone on to: no earlier tuple follows
 HEADER_WORDS = 4
 
-# What the output thread tells an input.
+# Words by which the output thread informs an input.
 TAKEN = 0  # panes that are in the totals
-GONE = 1  # panes that are let go
+GONE = 1  # panes that are released
 
-# What the output thread knows of an input, from that line on.
+# Words of the output thread about an input, from that line on.
 SEEN = 2  # panes that are known to be handed over
 PASSED = 3  # the pane the input has gone on to
 TAKEN_TO = 4  # position after the last cell taken
-GONE_TO = 5  # position after the last cell let go
+GONE_TO = 5  # position after the last cell released
 
-# Beyond every pane: where a closed input has gone on to.
+# Beyond every pane: the next pane of a closed input.
 NO_MORE = (1 << 63) - 1
 
-# Cells of an input's ring, where its panes do not need more and could need as many: about a
+# Cells of an input's ring, unless the panes of a window need more, or all panes fewer: about a
 # megabyte. Half and twice as many made 1.01 [0.93, 1.09] and 1.02 [1.00, 1.06] times as many
 # tuples/s on K-OI with 2 inputs, 1.07 [1.02, 1.16] and 1.02 [0.94, 1.17] with 20 (as below).
 ENOUGH_CELLS = 1 << 16
@@ -141,16 +141,16 @@ PARAMETERS = (
 
 
 class PrivatePanesState(NamedTuple):
-    """Panes on their way from the input threads to the output thread."""
+    """Panes on the way from the input threads to the output thread."""
 
-    own: np.ndarray  # [inputs] lines; that input alone
-    filling: Cells  # one pane an input; that input alone
+    own: np.ndarray  # [inputs] lines; only that input
+    filling: Cells  # one pane an input; only that input
     headers: np.ndarray  # [inputs * room * HEADER_WORDS]; filled before `handed` counts them
-    ring: Cells  # one pane an input, of `ring.plane` cells; as the headers
+    ring: Cells  # one pane an input, of `ring.plane` cells; filled as the headers are
     handed: np.ndarray  # [inputs] lines; input writes, output reads: panes handed over
-    told: np.ndarray  # [inputs] lines; output writes, input reads: TAKEN and GONE
-    reading: np.ndarray  # [inputs] lines; the output thread alone
-    windows: PaneState  # the output thread alone
+    receipts: np.ndarray  # [inputs] lines; output writes, input reads: TAKEN and GONE
+    reading: np.ndarray  # [inputs] lines; only the output thread
+    windows: PaneState  # only the output thread
     inputs: int
     panes_ahead: int
     room: int  # headers of an input
@@ -170,15 +170,15 @@ def make_state(
     inputs : int
         At least 1.
     panes_ahead : int
-        Panes of an input that some other has not passed, the one being filled included.
+        Panes of an input that some other has not passed, including the one being filled.
     text : Text, optional
         Needed for the text functions.
 
     Raises
     ------
     UsageError
-        When the function depends on the order of tuples, a parameter is out of its limits, texts
-        are needed and missing, or the panes need more memory than the limit.
+        When the function depends on the order of tuples, a parameter is out of range, texts are
+        needed and missing, or the panes need more memory than the limit.
     """
     plan = check_plan(plan)
     if NAMES[plan.function] in ORDER_SENSITIVE:
@@ -207,7 +207,7 @@ def make_state(
         headers=aligned_words(inputs * room * HEADER_WORDS),
         ring=make_cells(plan.function, texts, inputs, ring),
         handed=aligned_words(inputs * LINE_WORDS),
-        told=aligned_words(inputs * LINE_WORDS),
+        receipts=aligned_words(inputs * LINE_WORDS),
         reading=aligned_words(inputs * LINE_WORDS),
         windows=windows,
         inputs=inputs,
@@ -219,8 +219,8 @@ def make_state(
 def ring_cells(keys: int, panes_of_window: int, room: int) -> int:
     """Return the cells of an input's ring, a power of two.
 
-    The panes of a window fit whatever is in them. For more, up to all there are headers for, a
-    pane is expected to hold few of many keys.
+    The panes of a window fit whatever their content. Further panes, up to one for each header, are
+    expected to hold few of many keys.
     """
     needed = min(room * keys, max(panes_of_window * keys, ENOUGH_CELLS))
     return 1 << (needed - 1).bit_length()
@@ -231,7 +231,7 @@ def ring_cells(keys: int, panes_of_window: int, room: int) -> int:
 
 @inlined
 def add(state, stream, timestamp, key, value):
-    """Let a tuple enter the stream's pane: ACCEPTED, FULL or OUT_OF_ORDER."""
+    """Add a tuple to the stream's pane: ACCEPTED, FULL or OUT_OF_ORDER."""
     own = stream * LINE_WORDS
     if timestamp < state.own[own + LAST_TIMESTAMP] or timestamp >= state.own[own + BOUNDARY]:
         status = go_on_to(state, stream, own, timestamp)
@@ -249,7 +249,7 @@ def close(state, stream):
     if state.own[own + LAST_TIMESTAMP] < TIMESTAMP_LIMIT:
         if not hand_over(state, stream, own, NO_MORE):
             return FULL
-        # What comes now is out of order.
+        # Later tuples are out of order.
         state.own[own + LAST_TIMESTAMP] = TIMESTAMP_LIMIT
         state.own[own + BOUNDARY] = 0
     return ACCEPTED
@@ -257,7 +257,7 @@ def close(state, stream):
 
 @inlined
 def go_on_to(state, stream, own, timestamp):
-    """Hand the pane over and begin the one of `timestamp`, if that lies ahead."""
+    """Hand the pane over and begin the one of `timestamp`, if that is a later one."""
     if timestamp < state.own[own + LAST_TIMESTAMP] or timestamp >= TIMESTAMP_LIMIT:
         return OUT_OF_ORDER
     pane = pane_of(state.windows, timestamp)
@@ -291,23 +291,23 @@ def hand_over(state, stream, own, following):
     state.headers[header + HEADER_END] = position
     state.headers[header + HEADER_NEXT] = following
     state.own[own + HANDED] = handed + 1
-    # Keeps the header and its cells before the count that shows them (invariant 1). Pairs with the
-    # load in look. Linearizes the end of a pane.
+    # Keeps the header and the cells before the count that publishes them (invariant 1). Pairs with
+    # the load in look. Linearizes the end of a pane.
     store(state.handed, own, handed + 1, RELEASE)
     return True
 
 
 @inlined
 def header_of(state, stream, number):
-    """Return where a stream's header of this number lies."""
+    """Return the index of a stream's header by its number."""
     return (stream * state.room + number % state.room) * HEADER_WORDS
 
 
 @inlined
 def has_room(state, own, cells):
-    """Say whether another pane, of so many cells, is known to have room."""
+    """Say whether another pane, of `cells` cells, is known to have room."""
     handed = state.own[own + HANDED]
-    # The pane that is begun next is one of those ahead.
+    # The pane that begins next counts among those ahead.
     if handed + 1 - state.own[own + SEEN_TAKEN] >= state.panes_ahead:
         return False
     if handed - state.own[own + SEEN_GONE] >= state.room:
@@ -317,12 +317,12 @@ def has_room(state, own, cells):
 
 @inlined
 def look_for_room(state, stream, own):
-    """Look how many panes the output thread has taken and let go."""
-    # RELAXED: it only bounds how far an input is ahead, and gives nothing back.
-    state.own[own + SEEN_TAKEN] = load(state.told, own + TAKEN, RELAXED)
-    # Keeps this before the next use of what those panes were in: the output thread has done with
-    # them. Pairs with the store in let_go (invariant 1).
-    gone = load(state.told, own + GONE, ACQUIRE)
+    """Load how many panes the output thread has taken and released."""
+    # RELAXED: it only bounds how far an input is ahead, and releases nothing.
+    state.own[own + SEEN_TAKEN] = load(state.receipts, own + TAKEN, RELAXED)
+    # Keeps this before the reuse of the memory of those panes: the output thread has finished with
+    # them. Pairs with the store in let_go_panes (invariant 1).
+    gone = load(state.receipts, own + GONE, ACQUIRE)
     if gone > state.own[own + SEEN_GONE]:
         state.own[own + SEEN_GONE] = gone
         last = header_of(state, stream, gone - 1)
@@ -334,7 +334,7 @@ def look_for_room(state, stream, own):
 
 @inlined
 def process(state):
-    """Put the next winset out if all inputs have passed it."""
+    """Output the next winset if all inputs have passed it."""
     windows = state.windows
     passed = look(state)
     while is_empty(windows):
@@ -343,7 +343,7 @@ def process(state):
             return END if passed == NO_MORE else NOT_READY
         leap_to(windows, pane)
         take_panes(state, min(passed, end_pane(windows)))
-        # Only panes without a tuple may have been there.
+        # Any panes before it are without a tuple.
         let_go_panes(state, begin_pane(windows))
     take_panes(state, min(passed, end_pane(windows)))
     if passed < end_pane(windows):
@@ -358,15 +358,15 @@ def process(state):
 
 @inlined
 def look(state):
-    """Look what the inputs have handed over; return the first pane that some may not have passed.
+    """Load the headers handed over; return the first pane that some input may not have passed.
 
-    An input that has handed nothing over may still have a tuple of pane 0.
+    An input that has handed over no header may still have a tuple of pane 0.
     """
     passed = NO_MORE
     for stream in range(state.inputs):
         mine = stream * LINE_WORDS
-        # Keeps the reads of the headers and their cells behind the count that shows them. Pairs
-        # with the store in hand_over (invariant 1).
+        # Keeps the reads of the headers and cells behind the count that publishes them. Pairs with
+        # the store in hand_over (invariant 1).
         handed = load(state.handed, mine, ACQUIRE)
         if handed != state.reading[mine + SEEN]:
             state.reading[mine + SEEN] = handed
@@ -402,12 +402,12 @@ def take_panes(state, before):
             taken += 1
             state.reading[mine + TAKEN] = taken
             # RELAXED: see look_for_room.
-            store(state.told, mine + TAKEN, taken, RELAXED)
+            store(state.receipts, mine + TAKEN, taken, RELAXED)
 
 
 @inlined
 def take_pane(state, stream, mine, header):
-    """Add a pane to the totals where they run."""
+    """Add a pane to the totals if they run."""
     windows = state.windows
     first = state.reading[mine + TAKEN_TO]
     end = state.headers[header + HEADER_END]
@@ -431,7 +431,7 @@ def add_cells(state, stream, first, end):
 
 @inlined
 def combine_panes(state):
-    """Make the totals anew, from all panes that are taken."""
+    """Compute the totals anew, from all panes that are taken."""
     clear_totals(state.windows)
     for stream in range(state.inputs):
         mine = stream * LINE_WORDS
@@ -441,7 +441,7 @@ def combine_panes(state):
 
 @inlined
 def let_go_panes(state, before):
-    """Take the panes before `before` away from the totals, and give their room back."""
+    """Subtract the panes before `before` from the totals, and give their room back."""
     for stream in range(state.inputs):
         mine = stream * LINE_WORDS
         gone = state.reading[mine + GONE]
@@ -455,14 +455,14 @@ def let_go_panes(state, before):
             state.reading[mine + GONE_TO] = end
             gone += 1
             state.reading[mine + GONE] = gone
-            # Keeps the reads of the header and its cells before their next use. Pairs with the
-            # load in look_for_room (invariant 1).
-            store(state.told, mine + GONE, gone, RELEASE)
+            # Keeps the reads of the header and the cells before their reuse. Pairs with the load in
+            # look_for_room (invariant 1).
+            store(state.receipts, mine + GONE, gone, RELEASE)
 
 
 @inlined
 def take_cells_away(state, stream, first, end):
-    """Take cells of a stream's ring away from the totals."""
+    """Subtract cells of a stream's ring from the totals."""
     ring = state.ring
     for position in range(first, end):
         at = position & (ring.plane - 1)

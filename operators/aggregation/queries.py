@@ -1,12 +1,13 @@
-"""The twelve queries of the paper's Table 2, declared from it, and one of ours without a group-by.
+"""The twelve queries of the paper's Table 2, and one of ours without a group-by.
 
 Source: "Efficient data streaming multiway aggregation", section 7.1, Table 2, and the group
 headings above its rows.
 
-# ASSUME: the text of the table lost its units and the columns DS and K. A window is given in *query
+# ASSUME: the text of the table lost the units and the columns DS and K. A window is given in *query
 # time units*, and each dataset states how many ticks of its time make one. DS and K are read from
 # the descriptions: readings are grouped by meter, comments by song.
-# ASSUME: w and W tell the count of windows apart (10 and 20), f and F the cost of the function.
+# ASSUME: w and W stand for different counts of windows (10 and 20), f and F for the cost of
+# the function.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ class Query(NamedTuple):
     Attributes
     ----------
     id : str
-        The paper's.
+        The paper's id.
     file_name : str
-        The id in files, where names never differ in case only.
+        The id in files, where no two names differ in case only.
     role : str
-        Data it runs on: "meters" or "comments".
+        Data of the query: "meters" or "comments".
     window_size, window_advance : int
         In query time units.
     function : str
@@ -77,7 +78,7 @@ _TABLE_2 = (
           "Count the number of comments containing a mail or an IP address, group by song"),
 )  # fmt: skip
 
-# No paper has it: all tuples meet in one group, which is the most that threads can contend.
+# In no paper: all tuples meet in one group, which is the highest contention between threads.
 _ALL = Query("all-OI", "no-key-oi", "meters", 30, 3, "count",
              "Count the number of consumption readings, all meters together",
              grouped=False)  # fmt: skip
@@ -91,7 +92,7 @@ def query(query_id: str) -> Query:
     Raises
     ------
     UsageError
-        When there is none; the message lists those there are.
+        When there is none; the message lists the existing ones.
 
     Examples
     --------

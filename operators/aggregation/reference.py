@@ -1,12 +1,12 @@
-"""What every multiway aggregate must put out: one obvious version, and one for millions of rows.
+"""The correct output of every multiway aggregate: one obvious version, and one for many rows.
 
 `rows_of` is the definition: for each window that holds a tuple, in order of time, one row for each
-of its keys, in order of the key. `oracle` computes the same from arrays: in the total order a
-window's tuples are a slice, whose rows come out of one stable sort by key. A test compares the two,
-so that the harness may trust the fast one.
+key in it, in order of the key. `oracle` computes the same from arrays: in the total order a
+window's tuples are a slice, and one stable sort by key gives the rows. A test compares the two, so
+that the harness may trust the fast one.
 
-Neither shares code with the variants but the codes of the functions, the form of a row and the
-digest's fold.
+Neither shares code with the variants, except for the codes of the functions, the form of a row and
+the fold of the digest.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Winset(NamedTuple):
     rows : int64 array (rows, 5)
         window_start, key, a, b, n; keys ascending.
     processed : int
-        Place in the total order of the tuple that released it; -1 for the end of the streams.
+        Rank in the total order of the tuple that released it; -1 for the end of the streams.
     """
 
     window_start: int
@@ -61,7 +61,7 @@ class Oracle(NamedTuple):
     Attributes
     ----------
     window_start, rows, digest, processed : int64 array
-        As in `operators.aggregation.sink.WinsetLog`, whose fields these are to be compared with.
+        As in `operators.aggregation.sink.WinsetLog`, whose fields they are compared with.
     """
 
     window_start: np.ndarray
@@ -91,7 +91,7 @@ def rows_of(
     tuples : sequence of (timestamp, key, value)
         In the total order.
     texts : sequence of bytes
-        For the text functions: what a value refers to.
+        For the text functions: the texts that values refer to.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def rows_of(
 def row_of(
     function: str, place: tuple[int, int], values: list[int], texts: Sequence[bytes]
 ) -> Row | None:
-    """Return the row of the window at `place` (start, key), whose tuples are `values` in order."""
+    """Return the row of the window `place` (start, key), whose tuples are `values` in order."""
     if function in TEXT:
         matching = [value for value in values if text_matches(function, texts[value])]
         if function.startswith("count"):
@@ -147,7 +147,7 @@ def window_numbers(plan: AggregationPlan, timestamp: np.ndarray) -> Iterator[int
 def slice_rows(
     plan: AggregationPlan, start: int, key: np.ndarray, value: np.ndarray, matched: np.ndarray
 ) -> np.ndarray:
-    """Return the rows of the window at `start` whose tuples, in the total order, are given.
+    """Return the rows of the window at `start` from its tuples, given in the total order.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def slice_rows(
     start : int
     key, value : array (tuples,)
     matched : int64 array (tuples,)
-        1 where the tuple counts; 0 where its text does not match.
+        1 where the tuple counts; 0 where the text does not match.
     """
     order = np.argsort(key, kind="stable")
     sorted_key, sorted_value = key[order], value[order]

@@ -1,23 +1,23 @@
-"""An aggregate over arrays: its threads, and an entry for libraries.
+"""An aggregate over arrays: the threads, and an entry for libraries.
 
 ::
 
     stream 0 --> [input 0] --add--> +----------+                      rows, when the buffer is full
     stream 1 --> [input 1] --add--> | operator | --process--> [output] ---------------------> append
     ...                             +----------+
-                                         ^ update, where the variant has it
+                                         ^ update, if the variant has it
                                   [update 0 ...]
 
 Rows come in one sequence whatever the timing, and the buffer is emptied when the next winset does
-not fit, so that even the blocks in which rows are handed over do not depend on it.
+not fit, so that not even the boundaries between blocks of rows depend on the timing.
 
-``run_aggregation`` takes streams of timestamps, keys and values and returns what each window has of
-each key. ``run`` is what it stands on, and what a replay of files stands on.
+``run_aggregation`` takes streams of timestamps, keys and values and returns the row of each window
+and key. It is built on ``run``, and so is a replay of files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,37 +36,38 @@ from operators.aggregation.functions import (
 )
 from operators.aggregation.plan import AggregationPlan, Text, make_plan
 from operators.contract import UsageError, Variant
-from operators.running.crew import Role
 from operators.running.drivers import Feed, make_steps_loop
 from operators.running.library import (
     checked_integers,
+    checked_streams,
     checked_times,
     discard,
     input_roles,
     make_feed,
     run_to_the_end,
 )
+from operators.running.run_threads import Role
 
-# Rows of a block that is returned; a winset of more keys has a buffer of its size.
+# Rows of a returned block; a winset of more keys gets a buffer of its size.
 ROWS_A_BLOCK = 1 << 16
 # A value of a row has two words; it fits 64 bits while the high one is below this.
 HIGH_LIMIT = 1 << (63 - LOW_BITS)
 
 
 class Aggregating(NamedTuple):
-    """What is aggregated, and how.
+    """The arguments of an aggregation run.
 
     Attributes
     ----------
     variant : Variant
     plan : AggregationPlan
-        Keeps rows, as many as a winset may have and more.
+        Keeps rows, at least as many as a winset may have.
     feeds : sequence of Feed
         The tuples of each stream, keys as codes.
     text : Text or None
-        What values refer to, where the function reads texts.
+        The texts that values refer to, where the function reads texts.
     parameters : mapping
-        Every one of the variant's own.
+        All parameters of the variant.
     """
 
     variant: Variant
@@ -77,9 +78,9 @@ class Aggregating(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """What an aggregate puts out: a row for each key of each window that received a tuple of it.
+    """The result of an aggregate: a row for each key of each window that received a tuple of it.
 
-    By window, then by key; arrays of one length.
+    Sorted by window, then by key; arrays of one length.
 
     Attributes
     ----------
@@ -114,14 +115,14 @@ def run_aggregation(
     variant : str
         Id of an aggregate.
     streams : sequence of (timestamps, keys, values)
-        Arrays of one length: timestamps from 0 up that do not fall, in any unit; keys and values
-        are int64. The mail functions read texts as values, and first may: sequences of str.
+        Arrays of one length: timestamps from 0 up that never fall, in any unit; keys and values are
+        int64. The mail functions read texts as values, and first may: sequences of str.
     function : str
         count, sum, avg, min, max, first, count-mail, count-mail-ip, first-mail or first-mail-ip.
     window_size, window_advance : int
         In the unit of the timestamps.
     **parameters
-        The variant's own, such as ``update_threads``.
+        The variant's parameters, such as ``update_threads``.
 
     Returns
     -------
@@ -130,8 +131,8 @@ def run_aggregation(
     Raises
     ------
     UsageError
-        When an argument is no good, the variant does not take it, or a sum does not fit 64 bits.
-    crew.RunFailed
+        When an argument is invalid, the variant does not take it, or a sum does not fit 64 bits.
+    run_threads.RunFailed
         When a thread failed.
 
     Examples
@@ -148,14 +149,15 @@ def run_aggregation(
     if reason is not None:
         raise UsageError(f"{chosen.id} {reason}")
     given = chosen.settings(parameters)
-    if not len(streams):
+    streams = checked_streams("streams", streams)
+    if not streams:
         raise UsageError("there is no stream; give (timestamps, keys, values) of one at least")
     columns = [_checked(number, stream, function) for number, stream in enumerate(streams)]
     texts = _texts_of([values for _, _, values in columns])
     labels = np.unique(np.concatenate([keys for _, keys, _ in columns]))
     feeds, first = [], 0
     for times, keys, values in columns:
-        # A text is referred to by its number among those of all streams.
+        # The value is the number of the text among those of all streams.
         numbers = values if texts is None else np.arange(first, first + len(values))
         first += len(values)
         feeds.append(make_feed(times, np.searchsorted(labels, keys), numbers))
@@ -173,7 +175,11 @@ def run_aggregation(
 def _checked(
     number: int, stream: tuple[ArrayLike, ArrayLike, ArrayLike], function: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the columns of a stream; of texts an object array."""
+    """Return the columns of a stream; texts as an object array."""
+    if isinstance(stream, str | Mapping) or not isinstance(stream, Sized):
+        raise UsageError(
+            f"stream {number} is timestamps, keys and values, received {type(stream).__name__}"
+        )
     if len(stream) != 3:
         raise UsageError(
             f"stream {number} is timestamps, keys and values, received {len(stream)} arrays"
@@ -200,7 +206,7 @@ def _checked(
 
 
 def _texts_of(values: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Return the texts of all streams; None where their values are numbers."""
+    """Return the texts of all streams; None where the values are numbers."""
     texts = [each for each in values if each.dtype == object]
     if not texts:
         return None
@@ -211,8 +217,13 @@ def _texts_of(values: Sequence[np.ndarray]) -> np.ndarray | None:
 
 
 def _text_of(texts: np.ndarray) -> Text:
-    """Return texts one behind the other, as UTF-8."""
-    encoded = [each.encode() for each in texts.tolist()]
+    """Return the concatenated texts, as UTF-8."""
+    try:
+        encoded = [each.encode() for each in texts.tolist()]
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"texts are Unicode, and {error.object!r} has half of a pair of surrogates"
+        ) from None
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return Text(offsets, np.frombuffer(b"".join(encoded), dtype=np.uint8))
 
@@ -243,11 +254,11 @@ def _values(
 
 
 def run(aggregating: Aggregating, append: Callable[[np.ndarray], None]) -> None:
-    """Run an aggregate to its end; its rows, int64 (rows, 5), go to `append` block by block.
+    """Run an aggregate to the end; the rows, int64 (rows, 5), go to `append` block by block.
 
     Raises
     ------
-    crew.RunFailed
+    run_threads.RunFailed
         When a thread failed.
     """
     none = np.zeros(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""TuMLSC with all windows of a key side by side: one look for the key, one vector operation.
+"""TuMLSC with all windows of a key adjacent: one lookup of the key, one vector operation.
 
 TuMLSC ("Efficient data streaming multiway aggregation", section 5.4) looks a key up in every
 winset that a tuple contributes to. Here winsets are columns of one table::
@@ -6,27 +6,27 @@ winset that a tuple contributes to. Here winsets are columns of one table::
     input thread i:   Add, S-Merge      -> T-Gate
     output thread:    Update, Output    T-Gate -> ready tuple -> row of its key -> rows
 
-A tuple contributes to consecutive windows, so where the windows of a key are neighbours in memory,
-a tuple costs one look for its key and one vector operation over its windows. With 4 places::
+A tuple contributes to consecutive windows, so where the windows of a key are adjacent in memory, a
+tuple costs one lookup of the key and one vector operation over the windows. With 4 columns::
 
                 window  4  5  2  3        4  5  2  3        active: windows 3 to 5, as a mask
     table | key 0: [ n n n n | a a a a ]  ...                       -1 -1  0 -1
           | key 1: [ n n n n | a a a a ]  ...
                      <-plane->
 
-Winset l has place l modulo the places, in every row; the mask says which places are active. A row
-has one plane a word: the tuples, then what the function needs. Keys are known in advance as codes 0
-to keys - 1, so that a key's row is found by its number alone. Found by a hash table, counting in
-ten windows took 3.0 ns a tuple instead of 2.2 (243 keys), and 6.6 instead of 3.1 (40,000 keys, Zipf
-1.05; one core of an AMD EPYC, Zen 5).
+Winset l has column l modulo the number of columns, in every row; the mask says which columns are
+active. A row has one plane a word: the tuples, then the words that the function needs. Keys are
+known in advance as codes 0 to keys - 1, so that the key is the index of the row. With a hash table
+instead, counting in ten windows took 3.0 ns a tuple instead of 2.2 (243 keys), and 6.6 instead of
+3.1 (40,000 keys, Zipf 1.05; one core of an AMD EPYC, Zen 5).
 
-What is guaranteed, as in `update_output`: winsets are put out in order of time, each once, only
-with rows, keys ascending; a leap in time costs the same whatever its length; a tuple without room
-for the winsets it releases is held. The place of a winset that is not active is empty: no tuple,
-and in the other planes what every value replaces.
+Guarantees, as in `update_output`: winsets are output in order of time, each once, only with rows,
+keys ascending; a leap in time costs the same whatever its length; a tuple without room for the
+winsets it releases is held. The column of a winset that is not active is empty: no tuple, and in
+the other planes the neutral word that every value replaces.
 
-A winset that is put out is looked for in the rows of all keys, so a call that puts one out takes
-time in proportion to the keys. Only one thread touches this state.
+The output of a winset scans the rows of all keys, so a call that outputs one takes time in
+proportion to the keys. Only one thread touches this state.
 """
 
 from __future__ import annotations
@@ -68,17 +68,17 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.gate import t_gate
 
 _PLANES = {COUNT: 1, SUM: 3, AVG: 3}
-# What an empty place holds where a smaller or a larger value replaces it.
+# The neutral word of an empty window, where a smaller or a larger value replaces it.
 _EMPTY_WORDS = {MIN: (1 << 63) - 1, MAX: -(1 << 63)}
 
 
 class SideBySideState(NamedTuple):
-    """The windows of all keys. P is the count of places."""
+    """The windows of all keys. P is the count of columns."""
 
     control: np.ndarray  # LINE_WORDS; the words of `through_time`
-    current: np.ndarray  # 4; the tuple in hand: timestamp, stream, key, value
+    current: np.ndarray  # 4; the current tuple: timestamp, stream, key, value
     table: np.ndarray  # keys * row_words; planes of P words a row
-    mask: np.ndarray  # P; -1 where the winset of a place is active, else 0
+    mask: np.ndarray  # P; -1 where the winset of a column is active, else 0
     sink: Sink
     text_offsets: np.ndarray  # texts that a text function reads; empty for the others
     text_bytes: np.ndarray
@@ -145,7 +145,7 @@ def make_side_by_side(plan: AggregationPlan, text: Text | None = None) -> SideBy
 
 @inlined
 def update(windows, key, value):
-    """Add a tuple to every active window of its key."""
+    """Add a tuple to every active window of the key."""
     function = windows.function
     row = key * windows.row_words
     if function == COUNT:
@@ -162,7 +162,7 @@ def update(windows, key, value):
         keep_extreme(windows, row + windows.count_of_places, value)
         add_tuple(windows, row)
     elif function == FIRST_MAIL or function == FIRST_MAIL_IP:
-        # Without a match there is no row.
+        # Without a match the window gets no row.
         if matches(function, windows.text_offsets, windows.text_bytes, value):
             keep_first(windows, row, value)
             add_tuple(windows, row)
@@ -209,7 +209,7 @@ def keep_first(windows, row, value):
 
 @inlined
 def output(windows, processed):
-    """Put out the oldest active winset, keys ascending, and leave its place empty."""
+    """Output the oldest active winset, keys ascending, and leave the column empty."""
     control = windows.control
     place = control[FIRST_WINSET] % windows.count_of_places
     rows, words = column_rows(windows, place, False)
@@ -230,7 +230,7 @@ def output(windows, processed):
 
 @inlined
 def column_rows(windows, place, keep):
-    """Return the rows of a place and the sum of their words; or keep the rows in the sink."""
+    """Return the rows of a column and the sum of their words; or keep the rows in the sink."""
     table = windows.table
     start = windows.control[FIRST_WINSET] * windows.window_advance
     rows = 0
@@ -250,7 +250,7 @@ def column_rows(windows, place, keep):
 
 @inlined
 def row_at(windows, at):
-    """Return a, b and n of the window whose tuples are counted at `at`."""
+    """Return a, b and n of the window whose count of tuples is at `at`."""
     n = windows.table[np.uint64(at)]
     if windows.planes == 1:
         return n, 0, n
@@ -264,7 +264,7 @@ def row_at(windows, at):
 
 @inlined
 def clear_column(windows, place):
-    """Leave the windows of a place empty."""
+    """Empty the windows of a column."""
     at = place
     for _ in range(windows.keys):
         windows.table[np.uint64(at)] = 0
@@ -278,7 +278,7 @@ def clear_column(windows, place):
 
 @inlined
 def activate(windows, earliest, latest):
-    """Let the mask say which winsets are active."""
+    """Set the mask of the active winsets."""
     windows.mask[:] = 0
     for winset in range(earliest, latest + 1):
         windows.mask[winset % windows.count_of_places] = -1

@@ -1,12 +1,12 @@
-"""Where output rows go: a chained digest, a log of closed winsets, and, if asked for, the rows.
+"""The output of rows: a chained digest, a log of closed winsets, and, on request, the rows.
 
-Each row gives one word, which its place in the winset enters; a winset's words are added up, and
-the digest is chained from winset to winset. So two runs agree exactly when they put out the same
-rows in the same order. A row's word does not wait for the one before it: a chain through every word
-of every row took 10 ns a row, more than the fastest variants need to make one. The log keeps the
-digest after each winset, so that any run that ends at a closed winset can be compared with a longer
-one. Only the output thread writes; the others read after it has ended, or, with a row buffer,
-between two of its steps.
+Each row gives one word, which depends on the row's position in the winset; a winset's words are
+added up, and the digest is chained from winset to winset. So two runs agree exactly when they
+output the same rows in the same order. A row's word does not wait for the previous one: a chain
+through every word of every row took 10 ns a row, more than the fastest variants need to make one.
+The log keeps the digest after each winset, so that any run that ends at a closed winset can be
+compared with a longer one. Only the output thread writes; the others read after it has ended, or,
+with a row buffer, between two of its steps.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from operators.core.integers import fold, shift_right, wrapping_add, wrapping_mu
 from operators.core.jit import inlined, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 
-# What process also answers: the window state or the winset log is too small for this stream.
+# A further answer of process: the window state or the winset log is too small for this stream.
 WINSETS_FULL = -2
 # Words of `Sink.counters`.
 DIGEST = 0
 WINSETS = 1  # winsets in the log
 ROWS = 2  # rows in the buffer
-OUTPUTS = 3  # rows put out since the beginning
+OUTPUTS = 3  # rows output since the beginning
 
 ROW_WORDS = 5  # window_start, key, a, b, n
 LOG_WORDS = 5  # window_start, rows, digest, processed, emitted_ns
@@ -57,7 +57,7 @@ class Sink(NamedTuple):
     counters: np.ndarray
     # winsets_capacity * LOG_WORDS; a closed winset each.
     log: np.ndarray
-    # rows_capacity * ROW_WORDS; rows not yet drained. None is kept where rows_capacity is 0.
+    # rows_capacity * ROW_WORDS; rows not yet drained. Empty where rows_capacity is 0.
     rows: np.ndarray
     rows_capacity: int
     winsets_capacity: int
@@ -72,13 +72,13 @@ class WinsetLog(NamedTuple):
     rows : int64 array
         Rows of the winset.
     digest : int64 array
-        Chained digest after its last row.
+        Chained digest after the last row.
     processed : int64 array
         Ready tuples processed before the one that released the winset, which is the rank of that
         tuple in the total order; -1 where the end of the streams released it, NOT_COUNTED where
         the variant does not order tuples.
     emitted_ns : int64 array
-        Monotonic clock after its last row.
+        Monotonic clock after the last row.
     """
 
     window_start: np.ndarray
@@ -111,12 +111,12 @@ def room_for_winset(sink, rows):
 
 @inlined
 def row_word(place, key, a, b, n):
-    """Return the word that a row adds to its winset's; `place` counts the winset's rows from 0."""
+    """Return a row's word in the sum of its winset; `place` counts the winset's rows from 0."""
     word = wrapping_add(wrapping_mul(place, _OF_PLACE), wrapping_mul(key, _OF_KEY))
     word = wrapping_add(word, wrapping_mul(a, _OF_A))
     word = wrapping_add(word, wrapping_mul(b, _OF_B))
     word = wrapping_add(word, wrapping_mul(n, _OF_N))
-    # Without this step sums of words would not tell which rows their parts came from.
+    # Without this step sums of words would not distinguish which rows their parts came from.
     return wrapping_mul(word ^ shift_right(word, 32), _OF_WORD)
 
 
@@ -128,7 +128,7 @@ def fold_winset(digest, window_start, words):
 
 @inlined
 def keep_row(sink, window_start, key, a, b, n):
-    """Append a row to the buffer; the room is known to be there."""
+    """Append a row to the buffer, which must have room."""
     at = sink.counters[ROWS] * ROW_WORDS
     sink.rows[at] = window_start
     sink.rows[at + 1] = key
@@ -140,7 +140,7 @@ def keep_row(sink, window_start, key, a, b, n):
 
 @inlined
 def close_winset(sink, window_start, rows, words, processed):
-    """Log a winset whose rows are all out; `words` is the sum of their words."""
+    """Log a winset whose rows are all output; `words` is the sum of their words."""
     digest = fold_winset(sink.counters[DIGEST], window_start, words)
     at = sink.counters[WINSETS] * LOG_WORDS
     sink.log[at] = window_start
@@ -193,7 +193,7 @@ def winset_log(sink: Sink) -> WinsetLog:
 
 
 def outputs(sink: Sink) -> int:
-    """Return how many rows were put out."""
+    """Return how many rows were output."""
     return int(sink.counters[OUTPUTS])
 
 

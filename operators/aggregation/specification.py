@@ -1,8 +1,8 @@
-"""What the threads of a W-Hive, and of the winsets in it, may be told.
+"""Which answers a W-Hive, and the winsets in it, may give to several threads.
 
-The rows are those of `operators.aggregation.reference`; here is when they may come out. A winset
-is due when every open stream's last tuple contributes only to later ones: then it has got all that
-it ever gets. Winsets come out in the order of time, one a call of ``process``.
+The rows are those of `operators.aggregation.reference`; here is when they may come out. A winset is
+due once the watermark has passed it, that is, when every open stream's last tuple contributes only
+to later winsets: then it is complete. Winsets come out in order of time, one a call of ``process``.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from operators.contract import (
     TIMESTAMP_LIMIT,
 )
 
-# Places of a W-Hive beside the winsets in reach (invariant 5 of `operators.aggregation.w_hive`).
+# Tables of a W-Hive besides the winsets in reach (invariant 5 of `operators.aggregation.w_hive`).
 SPARE_PLACES = 3
 NOT_FOUND = -1
 
 
 class TableSpecification:
-    """What threads may be told by a table that counts its keys: the windows of a winset.
+    """The answers of a table that counts keys: the windows of a winset.
 
     ``count(key)`` looks the key up or inserts it, and answers how often it was counted by then;
-    ``find(key)`` answers that too, and -1 when it is not there. ``reset()`` forgets all.
+    ``find(key)`` answers that too, and -1 for a missing key. ``reset()`` removes all keys.
     """
 
     def __init__(self) -> None:
@@ -66,15 +66,15 @@ class TableSpecification:
 
 
 class WinsetSpecification:
-    """One winset of ``shared_winsets``, as a dictionary from key to the place of its window.
+    """One winset of ``shared_winsets``, as a dictionary from key to the index of the window.
 
-    ``insert(key)`` answers the window's place, the same each time and no other key's; ``find(key)``
-    that place, or NOT_FOUND. ``count(key)`` inserts the key where it is missing, adds one to its
+    ``insert(key)`` answers the window's index, the same each time and no other key's; ``find(key)``
+    answers that index, or NOT_FOUND. ``count(key)`` inserts a missing key, adds one to the key's
     tuples and answers anything; ``read(key)`` answers how many tuples there are, or NOT_FOUND.
     """
 
     def __init__(self) -> None:
-        # Place (None where no answer has told) and tuples of each key.
+        # Index (None while no answer has revealed it) and tuples of each key.
         self._windows: dict[int, tuple[int | None, int]] = {}
 
     def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
@@ -113,24 +113,24 @@ class WinsetSpecification:
 
 
 class WHiveSpecification:
-    """A W-Hive, or WiML, as the list of its tuples and each stream's first winset.
+    """A W-Hive, or WiML, as the list of the tuples and each stream's first winset.
 
     ``add(stream, timestamp, key, value)`` and ``close(stream)`` answer a status. ``process()``
-    answers a status in a tuple, and behind READY the words of the rows that it put out, five a row:
+    answers a status in a tuple, and after READY the words of the output rows, five a row:
     window_start, key, a, b, n.
 
-    A tuple that is told FULL moves its stream forward in time, as one that is accepted does, and
-    may leave winsets behind that nobody has entered. Each of them is one more ``process`` that
-    answers READY and puts no rows out; which there are is not to be seen otherwise.
+    A tuple answered by FULL moves the stream forward in time, as an accepted one does, and may
+    leave winsets behind that no tuple has entered. Each of them is one more ``process`` that
+    answers READY without rows; which ones exist cannot be observed otherwise.
 
     FULL is right for two reasons. The tuple's last winset may be out of ``reach`` of the slowest
-    stream. Or no place may be free: some hold winsets that are not out, others such as are out and
-    not let go, which depends on when the output thread came by and who was searching. So it is
-    wrong only while there are places that nothing has been in yet. A stream in the middle of a call
-    may have taken places for the winsets of its tuple.
+    stream. Or no table may be free: some hold pending winsets, others winsets that are output but
+    not released, which depends on the progress of the output thread and on the searches in
+    progress. So FULL is wrong only while there are tables that have never been used. A stream in
+    the middle of a call may have claimed tables for the winsets of its tuple.
 
-    ACCEPTED is never wrong for want of room. A call promises its time first and looks for room
-    later; what happens in between may need the promise, and may make the room.
+    ACCEPTED is never wrong for want of room. A call publishes its time first and searches for room
+    later; calls in between may need the publication, and may make the room.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class WHiveSpecification:
         Of a function that needs no texts and no order.
     streams : int
     winsets_ahead : int
-        As the W-Hive was made with.
+        The argument that the W-Hive was made with.
     """
 
     EXCUSABLE = frozenset({FULL})
@@ -146,19 +146,19 @@ class WHiveSpecification:
     def __init__(self, plan: AggregationPlan, streams: int, winsets_ahead: int) -> None:
         windows = windows_per_tuple(plan)
         self._plan, self._windows, self._reach = plan, windows, windows + winsets_ahead
-        # The first winset that each stream still contributes to, and its last timestamp.
+        # The first winset that each stream still contributes to, and the stream's last timestamp.
         self._earliest = [-1] * streams
         self._last = [0] * streams
-        # The tuples of winsets that are not out, sorted: no result depends on their order.
+        # The tuples of pending winsets, sorted: no result depends on their order.
         self._tuples: tuple[tuple[int, int, int], ...] = ()
-        # Winsets that tuples which were told FULL may have made, and none has entered.
+        # Winsets that tuples answered by FULL may have made, and no tuple has entered.
         self._empty: frozenset[int] = frozenset()
-        # Winsets before this one are out; so many calls have put one out.
+        # Winsets before this one are output; the number of calls that have output one.
         self._next = 0
         self._put_out = 0
 
     def excuse(self, call: Any, beside: Sequence[Any]) -> tuple[int, int]:
-        """Return FULL, and how many places other streams may have taken meanwhile."""
+        """Return FULL, and how many tables other streams may have claimed meanwhile."""
         return FULL, sum(other.name == "add" for other in beside) * (self._windows + 1)
 
     def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
@@ -173,8 +173,8 @@ class WHiveSpecification:
     def answers(self, thread: int, name: str, arguments: tuple) -> list[Any]:
         """Return the answers with which a call would change the hive.
 
-        A tuple that was not added, but whose time is promised, need not be told from one that was:
-        what it contributes to does not come out before its stream goes on.
+        A tuple that was not added, but whose time is published, need not be distinguished from an
+        added one: the winsets it contributes to come out only after the stream has gone on.
         """
         choices: list[Any] = [ACCEPTED]
         if name == "process":
@@ -191,7 +191,7 @@ class WHiveSpecification:
         return other
 
     def key(self) -> tuple:
-        """Return all that changes."""
+        """Return the whole state."""
         streams = tuple(self._earliest), tuple(self._last)
         return streams, self._tuples, self._empty, self._next, self._put_out
 
@@ -206,7 +206,7 @@ class WHiveSpecification:
             self._empty -= {*winsets}
             return True
         status, taken = answer if type(answer) is tuple else (answer, 0)
-        # They are made in this order, and the last one was not.
+        # Winsets are made in this order, and the last one was not.
         there = {w for each in self._tuples for w in self._winsets_at(each[0]) if w >= self._next}
         self._empty |= {*winsets[:-1]} - there
         used = len(there | self._empty) + self._put_out + taken
@@ -229,7 +229,7 @@ class WHiveSpecification:
             self._empty = frozenset(winset for winset in self._empty if winset > following)
             self._tuples = tuple(t for t in self._tuples if self._winsets_at(t[0])[-1] > following)
             return True
-        # Else it was one that nobody has entered: the first that can be meant.
+        # Else it was one that no tuple has entered: the first candidate.
         earliest = min(self._empty, default=slowest)
         self._empty -= {earliest}
         return len(answer) == 1 and earliest < (following if due else slowest)

@@ -1,10 +1,10 @@
-r"""Does a text hold a mail address, or an IPv4 address? One pass over its bytes, nothing allocated.
+r"""Does a text hold a mail address, or an IPv4 address? One pass over the bytes, no allocation.
 
 The languages, as the regular expressions that the tests compare with (searched anywhere in the
 UTF-8 bytes):
 
-* mail: ``[A-Za-z0-9._%+-]@([A-Za-z0-9-]+\.)+[A-Za-z]{2}``. Whether an address is there does not
-  depend on how far its first part or its last label reach, so neither is read to its end.
+* mail: ``[A-Za-z0-9._%+-]@([A-Za-z0-9-]+\.)+[A-Za-z]{2}``. Whether there is an address does not
+  depend on the length of the first part or of the last label, so neither is read to the end.
 * IPv4: ``(?<![0-9.])O\.O\.O\.O(?![0-9]|\.[0-9])`` with O a number from 0 to 255 without a
   leading zero. A full stop may follow; a fifth number may not.
 

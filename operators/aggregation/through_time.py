@@ -1,7 +1,7 @@
-"""How one output thread passes through time over overlapping windows, whatever they are kept in.
+"""The passage of one output thread through time over overlapping windows, however these are stored.
 
-`update_output` and `side_by_side` keep the active winsets in different ways; which ones are active,
-when one is put out, and what happens to a tuple without room is the same and stands here once.
+`update_output` and `side_by_side` store the active winsets in different ways; which ones are
+active, when one is output, and how a tuple without room is held is the same and defined here once.
 The state's ``control`` begins with the words below.
 """
 
@@ -18,7 +18,7 @@ ACTIVE = 1  # count of active winsets
 NEXT_CHANGE = 2  # earliest timestamp with other windows than the last tuple's
 HELD = 3  # 1 while `current` waits for room
 PROCESSED = 4  # tuples processed
-OTHERS = 5  # where a state's own words begin
+OTHERS = 5  # first of the words that belong to one kind of state
 
 
 @inlined
@@ -39,13 +39,13 @@ def through_time(
     Parameters
     ----------
     activate : callable
-        ``activate(windows, earliest, latest)`` is told which winsets are active from now on; those
-        before `earliest` have been put out.
+        ``activate(windows, earliest, latest)`` receives the winsets that are active from now on;
+        those before `earliest` have been output.
     update : callable
-        ``update(windows, key, value)`` adds a tuple to its key's window in every active winset.
+        ``update(windows, key, value)`` adds a tuple to the key's window in every active winset.
     output : callable
-        ``output(windows, processed)`` puts the oldest active winset out and steps over it: READY,
-        or ROWS_FULL or WINSETS_FULL when there is no room and nothing has happened.
+        ``output(windows, processed)`` outputs the oldest active winset and steps over it: READY, or
+        ROWS_FULL or WINSETS_FULL when there is no room and nothing has changed.
     """
 
     @inlined
@@ -55,7 +55,7 @@ def through_time(
 
     @inlined
     def update_output(windows):
-        # Process the tuple in `current`: READY, or why it is held. The next call goes on with it.
+        # Process the tuple in `current`: READY, or why it is held. The next call retries it.
         control = windows.control
         timestamp = windows.current[0]
         if timestamp >= control[NEXT_CHANGE]:
@@ -70,7 +70,7 @@ def through_time(
 
     @inlined
     def move_to(windows, timestamp):
-        # Put out the winsets that `timestamp` has passed, and make those it is in active.
+        # Output the winsets that `timestamp` has passed, and activate those that contain it.
         control = windows.control
         earliest, latest, change = windows_at(
             timestamp, windows.window_size, windows.window_advance
@@ -88,7 +88,7 @@ def through_time(
 
     @inlined
     def end_of_streams(windows):
-        # Put out what is left: END, or ROWS_FULL or WINSETS_FULL to be called again.
+        # Output the remaining winsets: END, or ROWS_FULL or WINSETS_FULL to be called again.
         while windows.control[ACTIVE] > 0:
             status = output(windows, -1)
             if status != READY:

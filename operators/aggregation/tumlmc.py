@@ -6,16 +6,16 @@
     update thread j:   Update            T-Gate -> ready tuple -> windows of its keys -> W-Hive
     output thread:     Output                      W-Hive -> winset that all have passed -> rows
 
-Each update thread reads *every* ready tuple through a handle of its own and updates the windows of
-its own keys only, which a hash gives it; so a key's tuples are processed in order, by one thread,
-and order-sensitive functions are right. It reports its progress on the tuples of others too: else a
-thread without keys would hold every winset for ever. Nothing is put out before every update thread
-has reported.
+Each update thread reads *every* ready tuple as a reader of the T-Gate and updates the windows of
+the thread's keys only, assigned by a hash; so a key's tuples are processed in order, by one thread,
+and order-sensitive functions are right. The thread publishes progress on the tuples of others too:
+otherwise a thread without keys would hold every winset for ever. No winset is output before every
+update thread has passed it.
 
-`operators.gate.t_gate` has the merged list, `operators.aggregation.w_hive` the winsets. What is
-guaranteed: the rows of `operators.aggregation.reference`, in its order, whatever the timing. A
-tuple that finds no place for a new winset is *held*: the thread goes on with it. Progress is that
-of the two structures, lock-free.
+`operators.gate.t_gate` has the merged list, `operators.aggregation.w_hive` the winsets. Guarantees:
+the rows of `operators.aggregation.reference`, in the same order, whatever the timing. A tuple that
+finds no room for a new winset is *held*: the thread retries it. Progress is that of the two
+structures, lock-free.
 
 # ASSUME: the paper does not say which hash assigns keys; here it is SplitMix64's finalizer.
 """
@@ -66,9 +66,9 @@ insert_tuple = t_gate.VARIANT.operations.insert_tuple
 get_next_ready_tuple = t_gate.VARIANT.operations.get_next_ready_tuple
 close_source = t_gate.VARIANT.operations.close_source
 
-# Words of an update thread's block: the tuple in hand (timestamp, source, key, value), then
-HELD = 4  # 1 while that tuple waits for a place
-ENDED = 5  # 1 once the thread has reported its end
+# Words of an update thread's block: the current tuple (timestamp, source, key, value), then
+HELD = 4  # 1 while that tuple waits for room
+ENDED = 5  # 1 once the thread has published that it has ended
 HASH_BITS = 31
 
 update_others = make_update(count_owned, text_owned, sum_owned, extreme_owned)
@@ -76,11 +76,11 @@ update_firsts = make_update_windows(first_owned)
 
 
 class TuMLMCState(NamedTuple):
-    """The two structures, and what each update thread has in hand."""
+    """The two structures, and the current tuple of each update thread."""
 
     gate: Any  # TGateState; update threads are its readers
     windows: WHiveState
-    in_hand: np.ndarray  # [update threads] lines; that thread alone
+    in_hand: np.ndarray  # [update threads] lines; only that thread
     update_threads: int
 
 
@@ -105,14 +105,14 @@ def make_state(
     levels : int
         max_levels, of T-Gate and W-Hive alike.
     winsets_ahead : int
-        Of the W-Hive.
+        Parameter of the W-Hive.
     text : Text, optional
         For the text functions.
 
     Raises
     ------
     UsageError
-        When a parameter is out of its limits, or texts are needed and missing.
+        When a parameter is out of range, or texts are needed and missing.
     """
     windows = make_w_hive(plan, update_threads, text, levels, winsets_ahead)
     gate = t_gate.VARIANT.operations.make_state(inputs, update_threads, ahead, levels=levels)
@@ -128,13 +128,13 @@ def add(state, stream, timestamp, key, value):
 
 @inlined
 def close(state, stream):
-    """Say that the stream delivers no more. By its input thread."""
+    """Say that the stream delivers no more. By the stream's input thread."""
     return close_source(state.gate, stream)
 
 
 @inlined
 def update(state, thread):
-    """Let an update thread do its part of a ready tuple: READY, NOT_READY or END (Algorithm 3)."""
+    """Process an update thread's part of a ready tuple: READY, NOT_READY or END (Algorithm 3)."""
     mine = thread * LINE_WORDS
     in_hand = state.in_hand
     if in_hand[mine + HELD] == 0:
@@ -158,13 +158,13 @@ def update(state, thread):
 
 @inlined
 def update_thread_of(key, update_threads):
-    """Return which thread updates the windows of `key`."""
+    """Return the thread that updates the windows of `key`."""
     return ((mix64(key) & ((1 << HASH_BITS) - 1)) * update_threads) >> HASH_BITS
 
 
 @inlined
 def update_own(hive, thread, key, value):
-    """Add a tuple to its key's windows, whatever the function: ACCEPTED or FULL."""
+    """Add a tuple to the windows of its key, for any function: ACCEPTED or FULL."""
     if hive.function == FIRST:
         return update_firsts(hive, thread, key, value)
     return update_others(hive, thread, key, value)
@@ -172,7 +172,7 @@ def update_own(hive, thread, key, value):
 
 @inlined
 def process(state):
-    """Put out one winset, by the output thread."""
+    """Output one winset, by the output thread."""
     return output_next_winset(state.windows)
 
 

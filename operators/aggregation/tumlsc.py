@@ -1,23 +1,23 @@
 """TuMLSC: the tuple merged list with a single consumer.
 
 "Efficient data streaming multiway aggregation", sections 4 and 5.4, Algorithm 3, Figs. 2b and 4:
-the input threads merge and sort while they insert, so that the output thread only updates and puts
-out. The way of one tuple::
+the input threads merge and sort while they insert, so that the output thread only updates and
+outputs. The path of one tuple::
 
     input thread i
         add                                 Add, S-Merge
-            insert_tuple                    link at its place in the order    t_gate
+            insert_tuple                    link in the order                 t_gate
                 link_near                   mostly: walk on from its last one
                 link_far                    else: from the top level down
     output thread
         process
             get_next_ready_tuple            the next node, if it is ready     t_gate
-                is_ready                    one look at its source's count
+                is_ready                    load of the source's count
             update_output                   UpdateOutput, as in `mq`          update_output
 
-What the output thread does for a tuple does not grow with the inputs any more: they have sorted.
-The modules at the right say where they depart from the paper; `one_output_thread` joins the two.
-What is guaranteed: the rows of `operators.aggregation.reference`, in its order, with any timing.
+The output thread's work for a tuple no longer grows with the inputs: they have sorted. The modules
+on the right document their departures from the paper; `one_output_thread` joins the two.
+Guarantees: the rows of `operators.aggregation.reference`, in the same order, with any timing.
 Progress is the gate's, lock-free.
 """
 
@@ -47,7 +47,7 @@ VARIANT = Variant(
             "TuMLSC, unit / 10",
             Look("#7189a0", "8"),
             {"multiway_aggregation": ("14",)},
-            rival=False,  # its windows have another length
+            rival=False,  # the windows have another length
         ),
     ),
 )

@@ -1,21 +1,21 @@
 """TuMLSC on panes: each tuple updates one pane, however many windows it contributes to.
 
 TuMLSC ("Efficient data streaming multiway aggregation", section 5.4) updates every window of a
-tuple, ten or twenty in the paper's queries. Here the windows share what they have in common::
+tuple, ten or twenty in the paper's queries. Here overlapping windows share panes::
 
     input thread i:   Add, S-Merge      -> T-Gate
     output thread:    Update, Output    T-Gate -> ready tuple -> pane -> winsets -> rows
 
-`operators.gate.t_gate` has the merged list, `operators.aggregation.panes` how winsets are made out
-of panes, and `one_output_thread` joins the gate and what is here: the panes of a winset in a ring,
-and the output thread's way through time. The tuples are processed in the total order, so that every
+`operators.gate.t_gate` has the merged list, `operators.aggregation.panes` makes winsets of panes,
+and `one_output_thread` joins the gate with this module: a ring with the panes of a winset, and the
+output thread's progress through time. The tuples are processed in the total order, so that every
 function is offered. A tuple without room for the winsets it releases is held, as in
 `update_output`. Progress is the gate's, lock-free.
 
 Invariants
 ----------
-1. A tuple enters a pane p with begin_pane <= p < end_pane: the oldest winset that is not out holds
-   it. All other panes of the ring are empty.
+1. A tuple enters a pane p with begin_pane <= p < end_pane: the oldest pending winset contains it.
+   All other panes of the ring are empty.
 2. Where totals run, they are the sum of the panes from begin_pane to ``FOLDED``.
 """
 
@@ -45,10 +45,10 @@ from operators.gate import t_gate
 
 # More words of `PaneState.control`.
 FOLDED = OTHERS  # panes before this one are in the totals
-SLOT = OTHERS + 1  # where in the ring the pane of the tuple in hand lies
+SLOT = OTHERS + 1  # slot of the current tuple's pane in the ring
 CURRENT = OTHERS + 2  # that pane
-BOUNDARY = OTHERS + 3  # where it ends: the earliest timestamp that needs `move_to`
-HELD = OTHERS + 4  # 1 while the tuple in hand waits for room
+BOUNDARY = OTHERS + 3  # end of that pane: the earliest timestamp that needs `move_to`
+HELD = OTHERS + 4  # 1 while the current tuple waits for room
 PROCESSED = OTHERS + 5  # tuples processed
 
 
@@ -78,7 +78,7 @@ def update_output(windows):
 
 @inlined
 def move_to(windows, pane):
-    """Put out the winsets that end at or before `pane`, and make it the current one."""
+    """Output the winsets that end at or before `pane`, and make it the current one."""
     control = windows.control
     while not is_empty(windows) and end_pane(windows) <= pane:
         status = put_out(windows, control[PROCESSED])
@@ -94,7 +94,7 @@ def move_to(windows, pane):
 
 @inlined
 def end_of_streams(windows):
-    """Put out what is left: END, or ROWS_FULL or WINSETS_FULL to be called again."""
+    """Output the remaining winsets: END, or ROWS_FULL or WINSETS_FULL to be called again."""
     while not is_empty(windows):
         status = put_out(windows, -1)
         if status != READY:
@@ -104,13 +104,13 @@ def end_of_streams(windows):
 
 @inlined
 def slot_of(windows, pane):
-    """Return where in the ring a pane lies."""
+    """Return the slot of a pane in the ring."""
     return pane % windows.panes_of_window
 
 
 @inlined
 def put_out(windows, processed):
-    """Put out the oldest winset, all of whose tuples are in, and empty the panes it had alone."""
+    """Output the oldest winset, which is complete, and empty the panes of no later winset."""
     control = windows.control
     if windows.runs == 1:
         for pane in range(control[FOLDED], end_pane(windows)):
@@ -140,7 +140,7 @@ def add_pane(windows, slot):
 
 @inlined
 def let_go(windows, slot):
-    """Empty a pane, and take it away from totals that run."""
+    """Empty a pane, and subtract it from totals that run."""
     panes = windows.panes
     first = slot * panes.plane
     for at in range(first, first + panes.entered[slot * LINE_WORDS]):

@@ -1,31 +1,31 @@
-"""Update and Output: what the output thread does with a ready tuple in MQ, MQLF and TuMLSC.
+"""Update and Output: how the output thread processes a ready tuple in MQ, MQLF and TuMLSC.
 
 Algorithm 2 (L11 to L23) and Algorithm 3 (UpdateOutput) of the multiway aggregation paper. One
 thread reads the ready tuples in the total order, updates every window that a tuple contributes to,
-and puts a winset out as soon as a tuple comes that lies past its end. With size 3 and advance 2::
+and outputs a winset as soon as a tuple comes that lies past the end of it. With size 3, advance 2::
 
-    time      0  1  2  3  4  5  6        a tuple at time 4 puts winset 0 out (4 >= 0 + 3), finds
+    time      0  1  2  3  4  5  6        a tuple at time 4 outputs winset 0 (4 >= 0 + 3), finds
     winset 0  [-------)                  winset 1 active and creates winset 2
     winset 1        [-------)
     winset 2              [-------)      first = 1 (oldest active), active = 2
 
-What is guaranteed:
+Guarantees:
 
-1. The active winsets are first, first + 1, ..., first + active - 1, in consecutive places. A tuple
-   contributes to all of them, so none is left out and ceil(size / advance) places suffice.
-2. A winset is put out when the earliest window of a tuple is later than it, or at the end of the
+1. The active winsets are first, first + 1, ..., first + active - 1, in consecutive tables of the
+   ring. A tuple contributes to all of them, and ceil(size / advance) tables suffice.
+2. A winset is output when the earliest window of a tuple is later than it, or at the end of the
    streams: in order of time, each once, and only with rows. Winsets of gaps are never made, and a
    gap costs the same whatever its length.
 3. A tuple that finds no room for the winsets it releases is *held*: it has not been processed, and
-   the next step goes on with it.
+   the next step retries it.
 4. Divisions happen once an advance of time: until `NEXT_CHANGE` all tuples share their windows.
 
-`through_time` holds 2 to 4; here is what a tuple and an output do to the winsets.
+`through_time` ensures 2 to 4; here is how a tuple and an output affect the winsets.
 
-As printed, every window processes every tuple by itself, so that a text predicate is evaluated in
-each of a tuple's windows. Once a tuple would do: the variants on panes and side by side do it so.
+As printed, every window processes every tuple separately, so that a text predicate is evaluated in
+each of a tuple's windows. Once a tuple would suffice: the variants on panes and side by side do so.
 
-# ASSUME: a window in which no text has matched has nothing to forward, and no row (``first-mail``).
+# ASSUME: a window in which no text has matched has no text to forward, and no row (``first-mail``).
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ from operators.core.jit import inlined
 
 @inlined
 def process_count(windows, at, value):
-    """Let a window count a tuple."""
+    """Count a tuple in a window."""
     windows.table[np.uint64(at + N)] += 1
 
 
 @inlined
 def process_sum(windows, at, value):
-    """Let a window add a value, in two words that cannot overflow where one could."""
+    """Add a value to a window, in two words that cannot overflow where one could."""
     windows.table[np.uint64(at + N)] += 1
     windows.table[np.uint64(at + A)] += value & LOW_MASK
     windows.table[np.uint64(at + B)] += value >> LOW_BITS
@@ -82,7 +82,7 @@ def process_sum(windows, at, value):
 
 @inlined
 def process_first(windows, at, value):
-    """Let a window keep the first value it sees."""
+    """Keep the first value that a window sees."""
     if windows.table[np.uint64(at + N)] == 0:
         windows.table[np.uint64(at + A)] = value
     windows.table[np.uint64(at + N)] += 1
@@ -90,7 +90,7 @@ def process_first(windows, at, value):
 
 @inlined
 def process_extreme(windows, at, value):
-    """Let a window keep the smallest or the largest value."""
+    """Keep the smallest or the largest value of a window."""
     kept = windows.table[np.uint64(at + A)]
     better = value < kept if windows.function == MIN else value > kept
     if windows.table[np.uint64(at + N)] == 0 or better:
@@ -100,7 +100,7 @@ def process_extreme(windows, at, value):
 
 @inlined
 def process_text(windows, at, value):
-    """Let a window count a tuple where its text matches, or keep the first one that does."""
+    """Count a tuple in a window if the text matches, or keep the first matching one."""
     if matches(windows.function, windows.text_offsets, windows.text_bytes, value):
         if windows.function >= FIRST_MAIL:
             process_first(windows, at, value)
@@ -111,10 +111,10 @@ def process_text(windows, at, value):
 def _updating(process_tuple):
     """Return the loop over the active winsets, for one kind of window.
 
-    One loop a kind, and the address counted up: 121 million tuples a processor second, where one
-    loop that asked for the function in each window made 38 (k-OI, ten windows, AMD EPYC Zen 5 at
+    One loop a kind, and the address incremented: 121 million tuples a processor second, where one
+    loop that tested the function in each window made 38 (k-OI, ten windows, AMD EPYC Zen 5 at
     2.6 GHz, ``tests/benchmarks/test_aggregation.py``). Indices are unsigned because numba tests
-    signed ones for being negative.
+    whether signed ones are negative.
     """
 
     @inlined
@@ -150,7 +150,7 @@ update_texts = _updating(process_text)
 
 @inlined
 def update(windows, key, value):
-    """Add a tuple to its key's window in every active winset (1)."""
+    """Add a tuple to the window of its key in every active winset (1)."""
     function = windows.function
     if function == COUNT:
         update_counts(windows, key, value)
@@ -169,7 +169,7 @@ def update(windows, key, value):
 
 @inlined
 def output(windows, processed):
-    """Put out the oldest active winset, keys ascending, and leave its place empty (2)."""
+    """Output the oldest active winset, keys ascending, and leave the table empty (2)."""
     control = windows.control
     place = control[FIRST_PLACE]
     if windows.keys_inside[place] > 0:
@@ -192,7 +192,7 @@ def output(windows, processed):
 
 @inlined
 def output_rows(windows, place, window_start):
-    """Put out the rows of a place and empty its bitmap: how many, and the sum of their words."""
+    """Output the rows of a table and clear the bitmap: how many, and the sum of their words."""
     table = windows.table
     sink = windows.sink
     words = 0
@@ -227,7 +227,7 @@ def output_rows(windows, place, window_start):
 
 @inlined
 def activate(windows, earliest, latest):
-    """Do nothing: a place is empty when its winset has been put out, so counting creates it."""
+    """Do nothing: a table is empty once its winset is output, so counting creates the next one."""
 
 
 is_holding, update_output, end_of_streams = through_time(activate, update, output)

@@ -1,51 +1,54 @@
-"""W-Hive: the winsets that are still being updated, in a list that knows when one no longer is.
+"""W-Hive: the winsets that are still being updated, in a list that knows when one is complete.
 
 Algorithm 5 of "Efficient data streaming multiway aggregation" (sections 4 and 5.6). Threads update
-the windows of their tuples side by side; the output thread takes the winsets in order of time, each
+the windows of their tuples concurrently; the output thread takes the winsets in order of time, each
 once every thread has passed it::
 
     level 1   [F]------------->[w2]------------->[w4]         F   front, before all winsets
-    level 0   [F]---->[w1]---->[w2]---->[w3]---->[w4]         wN  winset N, a hash table a node
+    level 0   [F]---->[w1]---->[w2]---->[w3]---->[w4]         wN  winset N; a hash table each
                ^        ^                 ^        ^
                insert   read head         |        written of thread 1
                head                       written of thread 0: its last tuple began in w3
 
-A thread publishes the first winset of its tuple in ``written`` before it updates. A winset before
-all threads' ``written`` gets no tuple any more, since each thread's tuples come in order of time:
-w2 may be taken, w3 not yet. Two heads, because a search needs a node of full height to begin at:
-the *insertion head* follows the *read head* only to such nodes.
+A thread publishes the first winset of a tuple in ``written`` before the update. The least of these
+words is the watermark: a winset before it gets no tuple any more, since the tuples of each thread
+come in order of time. So w2 may be taken, w3 not yet. There are two heads, because a search has to
+begin at a node of full height: the *insertion head* follows the *read head* only to such nodes.
 
 Invariants
 ----------
-1. Level 0 holds every winset that was made and not let go, each number once, ascending; each higher
-   level holds a subset of the one below. Links lead forward only.
-2. A node is on all its levels before its maker passes it, hence before the read head does.
+1. Level 0 holds every winset that was made and not released, each number once, ascending; each
+   higher level holds a subset of the level below. Links lead forward only.
+2. A node is on all its levels before the thread that made it passes it, hence before the read head
+   does.
 3. The insertion head is of full height and not behind the read head.
-4. Nodes before the insertion head are used again only when no thread searches that began before the
-   head moved there; their winsets have been put out.
-5. A winset is made only when its number is less than ``reach`` above the slowest thread's
-   ``written``. Those before it wait for the output thread only, and at most TALL_EVERY lie between
-   the heads: so the slowest thread gets the places it needs, be it after the output thread.
+4. Nodes before the insertion head are reused only when no search is in progress that began before
+   the head moved there; the winsets of these nodes have been output.
+5. A winset is made only when the number is less than ``reach`` above the slowest thread's
+   ``written``. Winsets before ``written`` wait for the output thread only, and at most TALL_EVERY
+   lie between the heads: so the slowest thread always gets the tables it needs, if necessary after
+   the output thread has released some.
 
-Linearization points are the paper's: among updates the CAS on level 0 for one that makes a winset,
-else the find or insertion of the window in it; between an update and ``get_next_winset`` the store
-to ``written`` and the output thread's load of it.
+Linearization points are the paper's: among updates the CAS on level 0 for an update that makes a
+winset, else the find or insertion of the window in the winset; between an update and
+``get_next_winset`` the store to ``written`` and the output thread's load of it.
 
-Progress: an update retries only when another thread linked a node or took a place: lock-free. FULL
-is the answer when the slowest thread is too far behind, or when places are not let go yet: by the
-output thread, or because a thread was stopped in the middle of a search, which pins them.
+Progress: an update retries only when another thread linked a node or claimed a table: lock-free.
+FULL is the answer (backpressure) when the slowest thread is too far behind, or when tables are not
+released yet: by the output thread, or because a thread was stopped in the middle of a search, which
+pins them.
 
 Departures from the paper
 -------------------------
-# ASSUME: Algorithm 5 looks at the first node and then at ``written``. Between the two another
-# thread could make an earlier winset and pass it, and that one would be lost: ``written`` is read
-# first here, and the list after it.
+# ASSUME: Algorithm 5 reads the first node and then ``written``. Between the two loads another
+# thread could make an earlier winset and pass it, and that one would be lost: here ``written`` is
+# read first, and the list after it.
 # ASSUME: each thread remembers the winsets of its last tuple (the paper's ``update`` array keeps
 # one node a level): until the time moves on, the next tuple finds them without a search.
 # ASSUME: the paper bounds nothing and leaves memory to Java's garbage collector. Here winsets lie
-# in a number of places; a thread that is too far ahead of the slowest one waits (5).
+# in a fixed number of tables; a thread that is too far ahead of the slowest one waits (5).
 # ASSUME: a node is of full height when no other has been for TALL_EVERY winsets, so that the
-# insertion head follows; else its height is random, with a share of 1/2.
+# insertion head follows; otherwise the height is random, with a share of 1/2.
 """
 
 from __future__ import annotations
@@ -69,44 +72,44 @@ from operators.aggregation.through_time import windows_at
 from operators.aggregation.winsets import BITMAP_BITS
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, Parameter, UsageError, Variant
 from operators.core import epochs
-from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, cas, load, store
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.epochs import Epochs, make_epochs
 from operators.core.family import CoreOperations
 from operators.core.integers import random_height
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words, line_at, whole_lines
-from operators.core.marks import mark, spoil
+from operators.core.marks import mark, poison
 
 NIL = -1
-NOT_BEGUN = -1  # `written` of a thread that has reported nothing yet
+NOT_BEGUN = -1  # `written` of a thread that has not published any winset yet
 PASSED_ALL = (1 << 63) - 1  # `written` of a thread that has ended; beyond the end of any winset
 FRONT_WINSET = -1  # number of the node before all winsets
 
-# A node of the list, one a place, and the front.
+# A node of the list, one for each table, and the front. ``place`` is the number of a table.
 NUMBER, GENERATION, HEIGHT, USED = 0, 1, 2, 3
 LINKS = 4  # level l is word LINKS + l
 
-# What an updating thread alone touches.
-EARLIEST = 0  # number of the first winset that its last tuple contributes to
-COUNT = 1  # how many it contributes to
-LOCATED = 2  # how many of them, from the first one on, stand in the list below
+# Words private to an updating thread.
+EARLIEST = 0  # number of the first winset of the thread's last tuple
+COUNT = 1  # number of winsets of that tuple
+LOCATED = 2  # how many of those, from the first one on, have been located; listed below
 NEXT_CHANGE = 3  # earliest timestamp with other winsets than the last tuple's
 LAST_TIMESTAMP = 4
-FINGERS = LINE_WORDS  # the last search's node before the place, a word a level
+FINGERS = LINE_WORDS  # the last search's predecessor of the position, a word a level
 
-# What the output thread alone touches.
+# Words private to the output thread.
 READ_HEAD, OLDEST, BOUNDARY, BOUNDARY_EPOCH = range(4)
 
 MOST_THREADS = 4096
-# A node in the full height at least every so many winsets: what lies between the two heads. 1, 2
-# and 4 were not told apart (WiML, K-OI, 20 inputs: 6.2 to 8.4 million tuples/s).
+# A node has full height at least every so many winsets: the most between the two heads. 1, 2 and 4
+# could not be distinguished (WiML, K-OI, 20 inputs: 6.2 to 8.4 million tuples/s).
 TALL_EVERY = 2
 # Else a node goes one level higher with probability 1/2: a dozen or two winsets need no rarer tall
 # nodes. With 1/4 WiML made 0.82 [0.53, 1.05] times as many tuples/s on K-OI with 2 inputs, and 0.98
-# [0.60, 1.55] with 20 (three pairs in turns, two cores of an EPYC): not told apart.
+# [0.60, 1.55] with 20 (three pairs in turns, two cores of an EPYC): not distinguishable.
 HEIGHT_BITS = 1
 
-# Each one more is a place, with tables for all keys. 2 and 6 made 1.02 [0.60, 1.71] and 1.13 [0.94,
+# Each one more takes a table for all keys. 2 and 6 made 1.02 [0.60, 1.71] and 1.13 [0.94,
 # 1.62] times as many tuples/s with 2 inputs, 0.78 [0.71, 0.95] and 0.78 [0.56, 1.18] with 20; of
 # levels 1, 2 and 6 made 1.24, 1.18 and 1.18 with 2 inputs, where equal runs lie as far apart, and
 # 1.00 [0.87, 1.16], 1.16 [1.01, 1.41] and 1.08 [1.00, 1.16] with 20 (measured as above).
@@ -116,17 +119,17 @@ LEVELS = Parameter("levels", 3, 1, 16, "levels", "height of the tallest node (ma
 
 
 class WHiveState(NamedTuple):
-    """The words of a W-Hive, grouped by who writes them."""
+    """The words of a W-Hive, grouped by their writers."""
 
-    nodes: np.ndarray  # [places + 1] nodes; a node is filled by its maker before the CAS links it
-    winsets: shared_winsets.SharedWinsets  # their tables, by the updating threads
+    nodes: np.ndarray  # [places + 1] nodes; filled by its maker before the CAS links it
+    winsets: shared_winsets.SharedWinsets  # the hash tables, by the updating threads
     written: np.ndarray  # [threads] lines; a thread writes, all read: its EARLIEST
-    searches: Epochs  # of the threads; the output thread advances them and looks at their pins
-    private: np.ndarray  # [threads] blocks of private_words; that thread alone
+    searches: Epochs  # of the threads; the output thread advances them and checks the pins
+    private: np.ndarray  # [threads] blocks of private_words; only that thread
     insert_head: np.ndarray  # [1]; output thread writes, updating threads read
-    reading: np.ndarray  # [1 line]; output thread alone
-    found: np.ndarray  # [2 * BITMAP_BITS]; output thread alone, for output_rows
-    sink: Sink  # output thread alone
+    reading: np.ndarray  # [1 line]; only the output thread
+    found: np.ndarray  # [2 * BITMAP_BITS]; only the output thread, for output_rows
+    sink: Sink  # only the output thread
     text_offsets: np.ndarray
     text_bytes: np.ndarray
     function: int
@@ -139,7 +142,7 @@ class WHiveState(NamedTuple):
     reach: int  # winsets from the slowest thread's first one that may exist
     stride: int  # words of a node
     private_words: int
-    window_words: int  # of each of a thread's lists: places, generations, the key's windows
+    window_words: int  # of each of a thread's lists: tables, generations, the key's windows
 
 
 def make_w_hive(
@@ -160,7 +163,7 @@ def make_w_hive(
     Raises
     ------
     UsageError
-        When a number is out of its limits, or the winsets need more memory than the limit.
+        When a number is out of range, or the winsets need more memory than the limit.
     """
     plan = check_plan(plan)
     texts = check_text(plan, text)
@@ -172,8 +175,8 @@ def make_w_hive(
         parameter.check(value)
     windows = windows_per_tuple(plan)
     reach = windows + winsets_ahead
-    # Beside the winsets in reach: those between the two heads, the read head's own place, and one
-    # that is let go while a thread looks for room (invariant 5).
+    # Besides the winsets in reach: those between the two heads, the table of the read head, and one
+    # that is released while a thread looks for room (invariant 5).
     places = reach + TALL_EVERY + 1
     stride = whole_lines(LINKS + levels)
     private_words = whole_lines(FINGERS + levels) + whole_lines(3 * windows)
@@ -211,7 +214,7 @@ def make_w_hive(
     return hive
 
 
-# --- where things lie ----------------------------------------------------------------------------
+# --- layout --------------------------------------------------------------------------------------
 
 
 @inlined
@@ -228,21 +231,21 @@ def link_at(hive, place, level):
 
 @inlined
 def own_at(hive, thread):
-    """Return the first of the words that an updating thread alone touches."""
+    """Return the first of the words private to an updating thread."""
     return thread * hive.private_words
 
 
 @inlined
 def finger_at(hive, thread, level):
-    """Return the word that remembers the last node before the place of a thread's last search."""
+    """Return the word with the predecessor that a thread's last search found on `level`."""
     return thread * hive.private_words + FINGERS + level
 
 
 @inlined
 def located_at(hive, thread):
-    """Return where a thread's lists begin: the places of its winsets, their generations, windows.
+    """Return where a thread's lists begin: tables of the winsets, generations, windows.
 
-    ``window_words`` of each, from the first winset of its tuple on.
+    Each has ``window_words``, from the first winset of the thread's tuple on.
     """
     return (thread + 1) * hive.private_words - 3 * hive.window_words
 
@@ -269,7 +272,8 @@ def make_update_windows(process_tuple: Callable[..., None]) -> Callable[..., int
         place_at = located_at(hive, thread)
         generation_at = place_at + hive.window_words
         window_at = generation_at + hive.window_words
-        # All found before the first is updated: misses overlap, but none passes an atomic step.
+        # All are found before the first is updated: cache misses overlap, but none of them passes
+        # an atomic step.
         for window in range(private[own + COUNT]):
             place = private[place_at + window]
             generation = private[generation_at + window]
@@ -292,17 +296,17 @@ def has_moved_on(hive, thread, timestamp):
 
 @inlined
 def turn_to(hive, thread, timestamp):
-    """Turn to the winsets that the thread's next tuple contributes to (L59), if `has_moved_on`."""
+    """Turn to the winsets of the thread's next tuple (L59), if `has_moved_on`."""
     earliest, latest, change = windows_at(timestamp, hive.window_size, hive.window_advance)
     turn_to_winsets(hive, thread, earliest, latest, change)
 
 
 @inlined
 def turn_to_winsets(hive, thread, earliest, latest, change):
-    """Publish the first winset of the thread's next tuple, and forget those it is past.
+    """Publish the first winset of the thread's next tuple, and forget the earlier ones.
 
-    What it does not contribute to any more may be put out from here on. `change` is the earliest
-    time with other winsets.
+    From here on the winsets before it may be output. `change` is the earliest time with other
+    winsets.
     """
     private = hive.private
     own = own_at(hive, thread)
@@ -324,13 +328,13 @@ def turn_to_winsets(hive, thread, earliest, latest, change):
 
 @inlined
 def pass_all(hive, thread):
-    """Say that the thread updates nothing any more."""
+    """Publish that the thread updates no winset any more."""
     store(hive.written, line_at(thread), PASSED_ALL, RELEASE)  # as in turn_to_winsets
 
 
 @inlined
 def locate(hive, thread):
-    """Find or make the winsets of the tuple in hand, once; False when one cannot be made now."""
+    """Find or make the winsets of the current tuple, once; False when one cannot be made now."""
     private = hive.private
     own = own_at(hive, thread)
     if private[own + LOCATED] == private[own + COUNT]:
@@ -355,13 +359,13 @@ def locate(hive, thread):
 
 @inlined
 def search(hive, thread, number):
-    """Return the place of a winset, or NIL; FINGERS then hold the last node before it by level."""
-    # ACQUIRE pairs with step_past: what the head leads to is filled in.
+    """Return the table of a winset, or NIL; FINGERS then hold the predecessor on each level."""
+    # ACQUIRE pairs with step_past: the node that the head leads to is filled in.
     node = load(hive.insert_head, 0, ACQUIRE)
     found = NIL
     for level in range(hive.levels - 1, -1, -1):
         while True:
-            # Pairs with the CAS that linked the node: what it holds is filled in.
+            # Pairs with the CAS that linked the node: the fields are filled in.
             found = load(hive.nodes, link_at(hive, node, level), ACQUIRE)
             if found == NIL or hive.nodes[node_at(hive, found) + NUMBER] >= number:
                 break
@@ -374,9 +378,9 @@ def search(hive, thread, number):
 
 @inlined
 def make_winset(hive, thread, number):
-    """Make a winset after a search for it (L81 to L88): its place, or NIL when there is no room.
+    """Make a winset after a search for it (L81 to L88): its table, or NIL when there is no room.
 
-    When another thread makes it first, the place is given back and the other's is returned.
+    When another thread makes it first, the table is given back and the other's is returned.
     """
     if number >= slowest(hive) + hive.reach:
         mark("w_hive: out of reach")
@@ -394,7 +398,7 @@ def make_winset(hive, thread, number):
     there = level_insert(hive, 0, hive.private[finger_at(hive, thread, 0)], place, number)
     if there != place:
         mark("w_hive: another thread made it first")
-        # RELEASE keeps what was filled in before the place's next claim; pairs with claim_place.
+        # RELEASE keeps the fields before the table's next claim; pairs with claim_place.
         store(hive.nodes, node + USED, 0, RELEASE)
         return there
     for level in range(1, height):
@@ -412,8 +416,8 @@ def node_height(hive, number, tallest_before):
 
 @inlined
 def slowest(hive):
-    """Return the first winset that the slowest thread contributes to."""
-    # ACQUIRE: what the threads did to winsets before it is seen; pairs with turn_to_winsets.
+    """Return the watermark: the first winset of the slowest thread."""
+    # ACQUIRE: the threads' earlier updates of winsets are seen; pairs with turn_to_winsets.
     least = load(hive.written, 0, ACQUIRE)
     for thread in range(1, hive.threads):
         least = min(least, load(hive.written, line_at(thread), ACQUIRE))
@@ -422,12 +426,13 @@ def slowest(hive):
 
 @inlined
 def claim_place(hive, number):
-    """Return a place taken for the winset, near those of its neighbours, or NIL."""
+    """Return a table claimed for the winset, near those of adjacent winsets, or NIL."""
     place = number % hive.places
     for _ in range(hive.places):
         used = node_at(hive, place) + USED
-        # ACQUIRE keeps the new winset's words behind the store that freed the place.
-        if load(hive.nodes, used, RELAXED) == 0 and cas(hive.nodes, used, 0, 1, ACQ_REL):
+        # ACQUIRE keeps the new winset's words after the store that freed the table. No RELEASE:
+        # the CAS that links the node publishes it, and a 1 found here tells of nothing else.
+        if load(hive.nodes, used, RELAXED) == 0 and cas(hive.nodes, used, 0, 1, ACQUIRE):
             return place
         place += 1
         if place == hive.places:
@@ -437,12 +442,12 @@ def claim_place(hive, number):
 
 @inlined
 def level_insert(hive, level, before, place, number):
-    """Link a node on one level behind `before` or what has come between; return its place.
+    """Link a node on one level behind `before` or behind nodes linked there meanwhile.
 
-    On level 0 that of the other node is returned where there is one with the same number.
+    Returns the node's table; on level 0 that of another node with the same number, if there is one.
     """
     while True:
-        # ACQUIRE pairs with the CAS below: what the next node holds is filled in.
+        # ACQUIRE pairs with the CAS below: the fields of the next node are filled in.
         after = load(hive.nodes, link_at(hive, before, level), ACQUIRE)
         if after != NIL:
             there = hive.nodes[node_at(hive, after) + NUMBER]
@@ -451,10 +456,10 @@ def level_insert(hive, level, before, place, number):
                 continue
             if there == number:
                 return after
-        # RELAXED: nobody reaches this word on this level before the CAS, which publishes it.
+        # RELAXED: no other thread reaches this word on this level before the CAS publishes it.
         store(hive.nodes, link_at(hive, place, level), after, RELAXED)
-        # RELEASE keeps what the node holds before the link to it. Linearizes an update that makes a
-        # winset. The retry ends: each loss is another thread's node linked.
+        # RELEASE keeps the node's fields before the link to it. Linearizes an update that makes a
+        # winset. The retry ends: each lost CAS means that another thread has linked a node.
         if cas(hive.nodes, link_at(hive, before, level), after, place, RELEASE):
             return place
         mark("w_hive: level lost")
@@ -465,14 +470,14 @@ def level_insert(hive, level, before, place, number):
 
 @inlined
 def output_next_winset(hive):
-    """Put out the next winset that no thread updates any more: READY, or why not.
+    """Output the next winset that no thread updates any more: READY, or the reason why not.
 
-    By the output thread: NOT_READY, ROWS_FULL or WINSETS_FULL (the next call takes the same
-    winset), or END when all threads have ended and all winsets are out.
+    For the output thread: NOT_READY, ROWS_FULL or WINSETS_FULL (the next call takes the same
+    winset), or END when all threads have ended and all winsets are output.
     """
     place = get_next_winset(hive)
     if place == NIL:
-        # The threads' words are read again: only when all have ended and nothing is left is it END.
+        # The threads' words are loaded again: END only when all have ended and no winset is left.
         return END if all_passed(hive) else NOT_READY
     status = room_for_winset(hive.sink, hive.keys)
     if status != READY:
@@ -487,21 +492,21 @@ def output_next_winset(hive):
 
 @inlined
 def get_next_winset(hive):
-    """Return the place of the next winset once every thread has passed it, or NIL."""
+    """Return the table of the next winset once every thread has passed it, or NIL."""
     let_go(hive)
-    # In this order: what lies before the slowest thread's winset is in the list by now, and nothing
-    # is added to it. Linearizes get_next_winset.
+    # In this order: every winset before the watermark is in the list by now, and gets no tuple any
+    # more. Linearizes get_next_winset.
     limit = slowest(hive)
     return first_before(hive, limit)
 
 
 @inlined
 def first_before(hive, limit):
-    """Return the place of the next winset if its number is below `limit`, or NIL.
+    """Return the table of the next winset if its number is below `limit`, or NIL.
 
-    `limit` is what `slowest` answered, before.
+    `limit` is an earlier answer of `slowest`.
     """
-    # ACQUIRE pairs with the CAS in level_insert: what the node holds is filled in.
+    # ACQUIRE pairs with the CAS in level_insert: the fields of the node are filled in.
     place = load(hive.nodes, link_at(hive, hive.reading[READ_HEAD], 0), ACQUIRE)
     if place != NIL and hive.nodes[node_at(hive, place) + NUMBER] < limit:
         return place
@@ -513,7 +518,7 @@ def step_past(hive, place):
     """Move the read head to a winset that has been read, and the insertion head if it is tall."""
     hive.reading[READ_HEAD] = place
     if hive.nodes[node_at(hive, place) + HEIGHT] == hive.levels:
-        store(hive.insert_head, 0, place, RELEASE)  # its node was filled by another thread
+        store(hive.insert_head, 0, place, RELEASE)  # the node was filled by another thread
 
 
 @inlined
@@ -521,16 +526,16 @@ def all_passed(hive):
     """Say whether every thread has ended and no winset is left."""
     if slowest(hive) != PASSED_ALL:
         return False
-    # ACQUIRE as in first_before.
-    return load(hive.nodes, link_at(hive, hive.reading[READ_HEAD], 0), ACQUIRE) == NIL
+    # RELAXED: slowest has acquired the last link of every thread, and no field of a node is read.
+    return load(hive.nodes, link_at(hive, hive.reading[READ_HEAD], 0), RELAXED) == NIL
 
 
 @inlined
 def let_go(hive):
-    """Free the places behind the insertion head that no search can reach any more (4).
+    """Free the tables before the insertion head that no search can reach any more (4).
 
-    The head moves, then the epoch; a search is pinned to an epoch and then reads the head. So one
-    that is pinned to the boundary's epoch, or to none, began at the boundary or behind it.
+    The head moves, then the epoch; a search is pinned to an epoch and then reads the head. So a
+    search pinned to the boundary's epoch, or not pinned, began at the boundary or behind it.
     """
     reading = hive.reading
     boundary = reading[BOUNDARY]
@@ -541,22 +546,22 @@ def let_go(hive):
         place = reading[OLDEST]
         while place != boundary:
             node = node_at(hive, place)
-            # RELAXED: linked long ago, and nothing comes between any more.
+            # RELAXED: linked long ago, and no node is inserted there any more.
             place = load(hive.nodes, link_at(hive, place, 0), RELAXED)
-            spoil(hive.nodes, node + NUMBER, 1)
-            spoil(hive.nodes, node + LINKS, hive.levels)
-            # RELEASE keeps this thread's reads of the winset before its place's next use.
+            poison(hive.nodes, node + NUMBER, 1)
+            poison(hive.nodes, node + LINKS, hive.levels)
+            # RELEASE keeps this thread's reads of the winset before the reuse of the table.
             store(hive.nodes, node + USED, 0, RELEASE)
         reading[OLDEST] = boundary
         reading[BOUNDARY] = NIL
-    head = load(hive.insert_head, 0, RELAXED)  # this thread's own
+    head = load(hive.insert_head, 0, RELAXED)  # written by this thread
     if head != reading[OLDEST]:
         reading[BOUNDARY] = head
         reading[BOUNDARY_EPOCH] = epochs.advance(hive.searches)
 
 
 def check_invariants(hive: WHiveState) -> None:
-    """Assert the invariants over a hive at rest (plain Python)."""
+    """Assert the invariants of a quiescent hive (plain Python)."""
     epochs.check_invariants(hive.searches)
     nodes = hive.nodes.reshape(-1, hive.stride)
     below = None

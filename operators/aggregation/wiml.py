@@ -1,18 +1,18 @@
 """WiML: the window merged list, where the input threads update the windows themselves.
 
 "Efficient data streaming multiway aggregation", sections 4 and 5.7, Algorithm 6, Figs. 2d and 6.
-For functions whose result does not depend on the order of tuples nothing has to be sorted: a tuple
-goes into its windows as it comes, and what remains of S-Merge is to know when a winset has got its
-last tuple::
+For functions whose result does not depend on the order of tuples no sorting is needed: a tuple goes
+into the windows as it comes, and all that remains of S-Merge is to know when a winset has got its
+last tuple (the watermark)::
 
     input thread i:   Add, S-Merge, Update   -> W-Hive
     output thread:    Output                    W-Hive -> winset that all inputs have passed -> rows
 
 `operators.aggregation.w_hive` has the winsets, `operators.aggregation.window_functions` the atomic
-update of one window (Theorem 2 needs it). What is guaranteed: the rows of
-`operators.aggregation.reference`, in its order, whatever the timing. An order-sensitive function is
-refused. Progress is the W-Hive's, lock-free: an input that is told FULL waits for a slower input or
-for the output thread.
+update of one window (Theorem 2 needs it). Guarantees: the rows of
+`operators.aggregation.reference`, in the same order, whatever the timing. An order-sensitive
+function is refused. Progress is the W-Hive's, lock-free: an input that gets FULL (backpressure)
+waits for a slower input or for the output thread.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ update = make_update(count_shared, text_shared, sum_shared, extreme_shared)
 
 
 class WiMLState(NamedTuple):
-    """The W-Hive, between the threads; input threads number its updating threads."""
+    """The W-Hive, shared by the threads; input threads number its updating threads."""
 
     windows: WHiveState
 
@@ -75,14 +75,14 @@ def make_state(
     plan : AggregationPlan
     inputs : int
     levels, winsets_ahead : int
-        Of the W-Hive.
+        Parameters of the W-Hive.
     text : Text, optional
         For the text functions.
 
     Raises
     ------
     UsageError
-        When the function depends on the order of tuples, or a parameter is out of its limits.
+        When the function depends on the order of tuples, or a parameter is out of range.
     """
     plan = check_plan(plan)
     if NAMES[plan.function] in ORDER_SENSITIVE:
@@ -104,7 +104,7 @@ def add(state, stream, timestamp, key, value):
         return OUT_OF_ORDER
     if has_moved_on(hive, stream, timestamp):
         turn_to(hive, stream, timestamp)
-    # Told FULL or not.
+    # Also when the answer is FULL.
     refuse_before(hive, stream, timestamp)
     return update(hive, stream, key, value)
 
@@ -125,20 +125,20 @@ def refuses(hive, thread, timestamp):
 
 @inlined
 def refuse_before(hive, thread, timestamp):
-    """Remember that the thread's stream has promised that nothing earlier comes."""
+    """Record that no tuple before `timestamp` may follow in the thread's stream."""
     hive.private[own_at(hive, thread) + LAST_TIMESTAMP] = timestamp
 
 
 @inlined
 def end(hive, thread):
-    """Let the thread, whose stream is closed, hold up no winset and take no tuple any more."""
+    """End the thread, whose stream is closed: it holds up no winset and takes no tuple any more."""
     refuse_before(hive, thread, TIMESTAMP_LIMIT)
     pass_all(hive, thread)
 
 
 @inlined
 def process(state):
-    """Put out one winset (Algorithm 6, Output), by the output thread."""
+    """Output one winset (Algorithm 6, Output), by the output thread."""
     return output_next_winset(state.windows)
 
 

@@ -1,25 +1,26 @@
-"""WiML with updates put off by a few tuples, until the cache lines of their windows have come.
+"""WiML with updates deferred by a few tuples, until the cache lines of their windows have arrived.
 
 In WiML ("Efficient data streaming multiway aggregation", section 5.7) a tuple updates windows that
-another core wrote last, as likely as not. Their cache lines come from there, and the input thread
-stands still meanwhile: an atomic step lets nothing past it. Here a tuple asks for its lines, and
-for writing, when it arrives; its windows are updated when a few more tuples have come, and the
-lines of all of them are on their way together::
+another core probably wrote last. Their cache lines come from there, and the input thread stalls
+meanwhile: an atomic step lets no other pass it. Here a tuple prefetches the lines for writing when
+it arrives; its windows are updated when a few more tuples have come, and the transfers of all lines
+overlap::
 
-    add(tuple 7):   ask for the lines of 7      put off:  4  5  6  7
-                    update the windows of 4                  5  6  7
+    add(tuple 7):   prefetch the lines of 7     deferred:  4  5  6  7
+                    update the windows of 4                   5  6  7
 
-That a tuple waits changes no result and holds nobody up. Its winsets are not put out before its
-input thread has passed them, and the thread updates all that it has put off before it says so.
+Deferring a tuple changes no result and holds up no thread. The winsets of the tuple are not output
+before the input thread has passed them, and the thread performs all deferred updates before it
+publishes that.
 
-What is guaranteed: what WiML guarantees, and its progress.
+Guarantees and progress: those of WiML.
 
-Invariants, beside those of `w_hive`:
+Invariants, in addition to those of `w_hive`:
 
-1. What a thread has put off contributes to the same winsets as its last tuple, all located.
-2. Where a thread publishes another first winset, or that it has ended, it has put off nothing.
+1. A thread's deferred tuples contribute to the same winsets as its last tuple, all located.
+2. When a thread publishes another first winset, or the end, it has no deferred tuples.
 
-`wiml_panes` puts off in the same way.
+`wiml_panes` defers in the same way.
 """
 
 from __future__ import annotations
@@ -50,33 +51,33 @@ from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 from operators.core.prefetch import prefetch_to_write
 from operators.core.vectors import peek, poke
 
-# Words of a thread's block: how many tuples are put off, where the next goes; then keys, values.
+# Words of a thread's block: number of deferred tuples, index of the next; then keys, values.
 WAITING, TURN = 0, 1
 KEYS = LINE_WORDS
 
-# 2 and 8 were not told apart from 4 on K-OI: 0.97 and 1.05 times as many tuples/s with 2 inputs,
-# 1.02 and 1.03 with 20 (three pairs in turns, two cores of an EPYC); 16 made 0.96 and 0.82, and
-# lines that are asked for to read 0.93 and 0.95 (five pairs).
+# 2 and 8 could not be distinguished from 4 on K-OI: 0.97 and 1.05 times as many tuples/s with 2
+# inputs, 1.02 and 1.03 with 20 (three pairs in turns, two cores of an EPYC); 16 made 0.96 and 0.82,
+# and prefetching for reading 0.93 and 0.95 (five pairs).
 DEFERRED = Parameter("deferred", 4, 1, 1024, "tuples", "an input's tuples that wait for lines")
 
 
 class Deferred(NamedTuple):
-    """What each input thread has accepted and not yet put into its windows."""
+    """The tuples that each input thread has accepted and not yet put into windows."""
 
-    tuples: np.ndarray  # [threads] blocks of `block`; that thread alone
-    count: int  # tuples put off, once so many have come
+    tuples: np.ndarray  # [threads] blocks of `block`; only that thread
+    count: int  # most deferred tuples
     block: int
 
 
 class WiMLDeferredState(NamedTuple):
-    """The W-Hive, between the threads, and what waits before it."""
+    """The W-Hive, shared by the threads, and the deferred tuples."""
 
     windows: WHiveState  # input threads number its updating threads
     deferred: Deferred
 
 
 def make_deferred(threads: int, count: int) -> Deferred:
-    """Return blocks in which nothing is put off.
+    """Return blocks without deferred tuples.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def make_deferred(threads: int, count: int) -> Deferred:
     Raises
     ------
     UsageError
-        When `count` is out of its limits.
+        When `count` is out of range.
     """
     DEFERRED.check(count)
     block = whole_lines(KEYS + 2 * count)
@@ -110,16 +111,16 @@ def make_state(
     plan : AggregationPlan
     inputs : int
     levels, winsets_ahead : int
-        Of the W-Hive.
+        Parameters of the W-Hive.
     deferred : int
-        Tuples that an input puts off.
+        Tuples that an input defers.
     text : Text, optional
         For the text functions.
 
     Raises
     ------
     UsageError
-        When the function depends on the order of tuples, or a parameter is out of its limits.
+        When the function depends on the order of tuples, or a parameter is out of range.
     """
     windows = wiml.make_state(plan, inputs, levels, winsets_ahead, text).windows
     return WiMLDeferredState(windows, make_deferred(inputs, deferred))
@@ -132,11 +133,11 @@ def add(state, stream, timestamp, key, value):
     if refuses(hive, stream, timestamp):
         return OUT_OF_ORDER
     moved_on = has_moved_on(hive, stream, timestamp)
-    # Before it is published that the thread has passed them (2); close does alike.
+    # Before publishing that the thread has passed them (2), as in close.
     update_deferred(hive, state.deferred, stream, moved_on)
     if moved_on:
         turn_to(hive, stream, timestamp)
-    # Told FULL or not.
+    # Also when the answer is FULL.
     refuse_before(hive, stream, timestamp)
     return defer(hive, state.deferred, stream, key, value)
 
@@ -151,7 +152,7 @@ def close(state, stream):
 
 @inlined
 def update_deferred(hive, deferred, thread, everything):
-    """Update the windows of all tuples put off, or of the one whose place the next one takes."""
+    """Update the windows of all deferred tuples, or of the one that the next tuple replaces."""
     tuples = deferred.tuples
     own = thread * deferred.block
     waiting = peek(tuples, own + WAITING)
@@ -160,7 +161,7 @@ def update_deferred(hive, deferred, thread, everything):
     for each in range(due):
         at = oldest + each
         key_at = own + KEYS + (at if at < deferred.count else at - deferred.count)
-        # Never FULL: its winsets are located (1).
+        # Never FULL: the winsets are located (1).
         update(hive, thread, peek(tuples, key_at), peek(tuples, key_at + deferred.count))
     if everything:
         poke(tuples, own + WAITING, 0)
@@ -169,9 +170,9 @@ def update_deferred(hive, deferred, thread, everything):
 
 @inlined
 def defer(hive, deferred, thread, key, value):
-    """Put a tuple off, where the one was that was updated last, and ask for its lines: ACCEPTED.
+    """Defer a tuple, instead of the one last updated, and prefetch the cache lines: ACCEPTED.
 
-    FULL when a winset of the tuple cannot be made now: then nothing has been put off.
+    FULL when a winset of the tuple cannot be made now: then the tuple has not been deferred.
     """
     if not locate(hive, thread):
         return FULL
@@ -191,7 +192,7 @@ def defer(hive, deferred, thread, key, value):
     return ACCEPTED
 
 
-# What is not said here is WiML's: the output, its order, progress, threads and capacity.
+# All else is WiML's: output, order, progress, threads and capacity.
 VARIANT = replace(
     wiml.VARIANT,
     id="wiml-deferred",

@@ -1,28 +1,28 @@
 """WiML on panes: each tuple updates one pane that all inputs share, however many windows it is in.
 
 WiML ("Efficient data streaming multiway aggregation", section 5.7) updates every window of a tuple
-by atomic steps, ten or twenty windows in the paper's queries. Here the W-Hive holds *panes*
-(`panes` says what they are): it is the paper's, and a winset of it is a pane. The output thread
-takes the panes that all inputs have passed and makes windows out of them::
+by atomic steps, ten or twenty windows in the paper's queries. Here the paper's W-Hive holds *panes*
+(see `panes`) as its winsets. The output thread takes the panes that all inputs have passed and
+makes windows of them::
 
     input thread i:   Add, S-Merge, Update   tuple -> its pane              W-Hive of panes
     output thread:    Output                 pane that all have passed -> ring -> totals -> rows
 
-So a tuple costs one window's atomic steps, and a text is looked at once; an input puts its updates
-off by a few tuples, as `wiml_deferred` does, since the line of a pane's window is mostly on its way
-from another core. What the output thread does goes by the keys of a pane, not by its tuples: it
-moves them to a ring of its own, where `tumlsc_panes` has them, adds them to the running totals and
-takes them away again.
+So a tuple costs the atomic steps of one window, and a text is scanned once; an input defers updates
+by a few tuples, as `wiml_deferred` does, since the cache line of a pane's window mostly has to come
+from another core. The cost of the output thread depends on the keys of a pane, not on the tuples:
+it moves the pane to a private ring, as in `tumlsc_panes`, adds it to the running totals and
+subtracts it later.
 
-What is guaranteed: the rows of `operators.aggregation.reference`, in its order, with any timing. An
+Guarantees: the rows of `operators.aggregation.reference`, in the same order, with any timing. An
 order-sensitive function is refused. Progress is the W-Hive's, lock-free.
 
-Invariants, beside those of `w_hive`, `wiml_deferred` and `tumlsc_panes`:
+Invariants, in addition to those of `w_hive`, `wiml_deferred` and `tumlsc_panes`:
 
-1. A pane is moved only when every input has passed it, and only when the oldest winset that is not
-   out holds it: every winset that ends before the pane is out.
-2. A winset is put out only when every input has passed its last pane, and all panes of it have been
-   moved: those that lie before what the slowest input has published are in the list by then.
+1. A pane is moved only when every input has passed it, and only when the oldest pending winset
+   contains it: every winset that ends before the pane is output.
+2. A winset is output only when every input has passed the last pane of it, and all panes of it have
+   been moved: those before the pane that the slowest input has published are in the list by then.
 """
 
 from __future__ import annotations
@@ -93,18 +93,18 @@ PANES_AHEAD = Parameter(
     "an input's newest pane before the slowest input's",
     bounds_flight=True,
 )
-# A pane's windows are a tuple's one line, where WiML's are several. 4, 8 and 32 made 0.83 [0.73,
+# A tuple updates one cache line of a pane, and several in WiML. 4, 8 and 32 made 0.83 [0.73,
 # 1.00], 0.98 [0.92, 1.07] and 1.04 [0.87, 1.18] times as many tuples/s on K-OI with 2 inputs, 1.04
 # [0.87, 1.22], 0.94 [0.72, 1.21] and 1.03 [0.88, 1.34] with 20 (five pairs in turns, same machine).
 DEFERRED = replace(wiml_deferred.DEFERRED, default=16)
 
 
 class WiMLPanesState(NamedTuple):
-    """Panes that are still updated, between the threads, and those that all inputs have passed."""
+    """Panes still being updated, shared by the threads, and those that all inputs have passed."""
 
-    hive: WHiveState  # its winsets are panes; input threads number its updating threads
-    deferred: Deferred  # each block the input thread's alone
-    windows: PaneState  # the output thread alone
+    hive: WHiveState  # the winsets are panes; input threads number its updating threads
+    deferred: Deferred  # each block private to the input thread
+    windows: PaneState  # only the output thread
 
 
 def make_state(
@@ -122,17 +122,17 @@ def make_state(
     plan : AggregationPlan
     inputs : int
     levels, panes_ahead : int
-        Of the W-Hive.
+        Parameters of the W-Hive.
     deferred : int
-        Tuples that an input puts off.
+        Tuples that an input defers.
     text : Text, optional
         For the text functions.
 
     Raises
     ------
     UsageError
-        When the function depends on the order of tuples, a parameter is out of its limits, or the
-        panes need more memory than the limit.
+        When the function depends on the order of tuples, a parameter is out of range, or the panes
+        need more memory than the limit.
     """
     plan = check_plan(plan)
     if NAMES[plan.function] in ORDER_SENSITIVE:
@@ -141,7 +141,7 @@ def make_state(
             f" take tumlsc-panes, or one of: {', '.join(UNORDERED)}"
         )
     PANES_AHEAD.check(panes_ahead)
-    # Of the hive's winsets, which `pane_of` numbers, a tuple is in one; it puts nothing out itself.
+    # A tuple is in one of the hive's winsets, numbered by `pane_of`; the hive outputs no rows.
     of_panes = plan._replace(window_size=plan.window_advance, rows_capacity=0, winsets_capacity=1)
     hive = make_w_hive(of_panes, inputs, text, levels, panes_ahead)
     return WiMLPanesState(hive, make_deferred(inputs, deferred), make_panes(plan, text))
@@ -158,7 +158,7 @@ def add(state, stream, timestamp, key, value):
     if moved_on:
         pane = pane_of(state.windows, timestamp)
         turn_to_winsets(hive, stream, pane, pane, end_of_pane(state.windows, pane))
-    # Told FULL or not.
+    # Also when the answer is FULL.
     refuse_before(hive, stream, timestamp)
     return defer(hive, state.deferred, stream, key, value)
 
@@ -173,10 +173,10 @@ def close(state, stream):
 
 @inlined
 def process(state):
-    """Move one pane, or put one winset out: READY, or why not. By the output thread."""
+    """Move one pane, or output one winset: READY, or the reason why not. By the output thread."""
     hive, windows = state.hive, state.windows
     let_go(hive)
-    # Before the list is looked at (2).
+    # Before the list is read (2).
     passed = slowest(hive)
     place = first_before(hive, passed)
     if place == NIL:
@@ -199,7 +199,7 @@ def process(state):
 
 @inlined
 def move_pane(hive, windows, place, slot):
-    """Move what a pane of the hive holds to a slot of the ring, and leave its bitmap empty."""
+    """Move the content of a pane of the hive to a slot of the ring, and clear the bitmap."""
     winsets = hive.winsets
     generation = hive.nodes[node_at(hive, place) + GENERATION]
     for word in range(winsets.bitmap_words):

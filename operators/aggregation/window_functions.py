@@ -1,13 +1,13 @@
-"""What a tuple does to a window of a W-Hive: the paper's ``processTuple``, in two ways.
+"""The effect of a tuple on a window of a W-Hive: the paper's ``processTuple``, in two forms.
 
-*Shared*: threads update a window side by side (WiML), so each word changes by an atomic step.
-*Owned*: one thread updates all windows of a key (TuMLMC), so plain words do.
+*Shared*: several threads update a window (WiML), so each word changes by an atomic step.
+*Owned*: one thread updates all windows of a key (TuMLMC), so plain words suffice.
 
 As printed (Algorithm 5, L80), it runs in every window that a tuple contributes to, and so does the
-predicate of a text function, the dear part of it.
+predicate of a text function, the expensive part of it.
 
-Either way nobody reads a window's words before all threads have passed its winset, and passing is a
-RELEASE store (``w_hive.turn_to_winsets``): RELAXED is enough for the steps themselves.
+In both forms no thread reads a window's words before all threads have passed the winset, and
+passing is a RELEASE store (``w_hive.turn_to_winsets``): RELAXED suffices for the steps themselves.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def count_shared(hive, at, value):
 
 @inlined
 def text_shared(hive, at, value):
-    """Count a tuple where its text matches."""
+    """Count a tuple if the text matches."""
     if matches(hive.function, hive.text_offsets, hive.text_bytes, value):
         count_shared(hive, at, value)
 
@@ -74,7 +74,7 @@ def count_owned(hive, at, value):
 
 @inlined
 def text_owned(hive, at, value):
-    """Count a tuple where its text matches, or keep the first one that does."""
+    """Count a tuple if the text matches, or keep the first matching one."""
     if matches(hive.function, hive.text_offsets, hive.text_bytes, value):
         if hive.function >= FIRST_MAIL:
             first_owned(hive, at, value)
@@ -118,7 +118,7 @@ def make_update(
     Parameters
     ----------
     count, text, add, extreme : callable
-        What a tuple does to a window, all shared or all owned.
+        The effect of a tuple on a window, all shared or all owned.
 
     Returns
     -------

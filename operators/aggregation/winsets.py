@@ -1,24 +1,24 @@
-"""Winsets in a ring of places: the output thread's state in MQ, MQLF and TuMLSC.
+"""Winsets in a ring of hash tables: the output thread's state in MQ, MQLF and TuMLSC.
 
 A *winset* is the set of windows of one time interval, one window a key (section 2 of the multiway
 aggregation paper); the paper keeps each as a sequential hash table (section 5.2). The active ones
-lie in a ring of *places*. A place has
+lie in a ring of tables, numbered by ``place``. Each has
 
 * a hash table from key code to accumulators: open addressing, linear probing, at most three
-  quarters full with every key inside. A slot is (tag, n[, a, b]); the tag is the key under the
-  winset's *generation*. Generations are consecutive, so that a new winset finds its place empty:
-  the tags of the place's last winset are of another generation;
-* a bitmap of the keys inside, from which a winset is put out in ascending order of key.
+  quarters full with all keys inside. A slot is (tag, n[, a, b]); the tag is the key under the
+  winset's *generation*. Generations are consecutive, so that a table is empty for a new winset: the
+  tags of the previous winset are of another generation;
+* a bitmap of the keys inside, from which a winset is output in ascending order of key.
 
-The tables have equal lengths and lie slot by slot: first slot 0 of every place, then slot 1 of
-every place. A key has the same home slot in all tables, so that the slots a tuple updates are
-mostly neighbours, and come in a few cache lines instead of one each::
+The tables have equal lengths and are interleaved slot by slot: first slot 0 of every table, then
+slot 1 of every table. A key has the same home slot in all tables, so that the slots a tuple updates
+are mostly adjacent, and come in a few cache lines instead of one each::
 
-    table   | slot 0: place 0, place 1, ... | slot 1: place 0, place 1, ... | ...
+    table   | slot 0: table 0, table 1, ... | slot 1: table 0, table 1, ... | ...
               <------- row_words ---------->
 
 `operators.aggregation.update_output` moves through time over this state. Only the output thread
-touches it, so its words are plain; nothing is allocated after `make_windows`.
+touches it, so the words are plain; nothing is allocated after `make_windows`.
 
 # ASSUME: the paper keeps active winsets in a linked list; a ring holds the same ones, bounded.
 """
@@ -39,9 +39,9 @@ from operators.core.integers import GOLDEN, wrapping_mul
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 
-# Words of `WindowState.control`, beside those of `through_time`.
-FIRST_PLACE = OTHERS  # place of the oldest active winset
-GENERATION = OTHERS + 1  # its generation; the next winset's is one more. From 1: zeroed is empty
+# Words of `WindowState.control`, after those of `through_time`.
+FIRST_PLACE = OTHERS  # table of the oldest active winset
+GENERATION = OTHERS + 1  # generation of that winset; the next one's is one more. From 1: 0 is empty
 
 # Words of a slot. Functions that only count have no a and b.
 TAG = 0
@@ -56,15 +56,15 @@ STATE_BYTES_LIMIT = 4 << 30
 
 
 class WindowState(NamedTuple):
-    """The active winsets. P is the count of places."""
+    """The active winsets. P is the count of tables."""
 
-    # LINE_WORDS; where the output thread stands in time.
+    # LINE_WORDS; the output thread's position in time.
     control: np.ndarray
-    # 4; the tuple in hand: timestamp, stream, key, value.
+    # 4; the current tuple: timestamp, stream, key, value.
     current: np.ndarray
-    # P; count of the keys inside each place.
+    # P; count of the keys inside each table.
     keys_inside: np.ndarray
-    # (slot_mask + 1) * row_words; every slot of every place.
+    # (slot_mask + 1) * row_words; every slot of every table.
     table: np.ndarray
     # P * bitmap_words; bit k % 32 of word k // 32 is set while key k is inside.
     present: np.ndarray
@@ -76,11 +76,11 @@ class WindowState(NamedTuple):
     window_size: int
     window_advance: int
     count_of_places: int
-    row_words: int  # from a slot to the next one of the same place
+    row_words: int  # from a slot to the next one of the same table
     bitmap_words: int
     slot_mask: int  # slots of a table - 1
     slot_bits: int  # log2 of the words of a slot
-    hash_bits: int  # the home slot is that many bits of the hashed key, its highest
+    hash_bits: int  # number of bits of the hashed key, the highest ones, that give the home slot
     # A tag is generation << key_bits | key. At least 31 bits are left for generations: a tag recurs
     # after two thousand million winsets, or far more with fewer keys.
     key_bits: int
@@ -103,10 +103,10 @@ def make_windows(plan: AggregationPlan, text: Text | None = None) -> WindowState
     """
     texts = check_text(plan, text)
     count_of_places = windows_per_tuple(plan)
-    # At most three quarters of the slots are taken: probes stay short. With half of
-    # them TuMLSC made 0.93 [0.80, 1.17] and 1.10 [1.00, 1.26] times as many tuples/s on K-OS with 2
-    # and 20 inputs, with twice as many 0.82 [0.67, 0.93] and 0.91 [0.80, 0.99] (three pairs in
-    # turns, two cores of an EPYC).
+    # At most three quarters of the slots are taken, so that probe sequences stay short. With half
+    # of the slots TuMLSC made 0.93 [0.80, 1.17] and 1.10 [1.00, 1.26] times as many tuples/s on
+    # K-OS with 2 and 20 inputs, with twice as many 0.82 [0.67, 0.93] and 0.91 [0.80, 0.99] (three
+    # pairs in turns, two cores of an EPYC).
     hash_bits = max(1, (plan.keys * 4 // 3).bit_length())
     slot_bits = 1 if plan.function in (COUNT, COUNT_MAIL, COUNT_MAIL_IP) else 2
     bitmap_words = -(-plan.keys // BITMAP_BITS)
@@ -143,7 +143,7 @@ def make_windows(plan: AggregationPlan, text: Text | None = None) -> WindowState
 
 
 def row_words_of(words: int) -> int:
-    """Return the distance of rows of `words` words: whole cache lines, or whole rows a line."""
+    """Return the distance of rows of `words` words: whole cache lines, or whole rows in a line."""
     if words >= LINE_WORDS:
         return -(-words // LINE_WORDS) * LINE_WORDS
     return 1 << (words - 1).bit_length()
@@ -151,19 +151,19 @@ def row_words_of(words: int) -> int:
 
 @inlined
 def home_slot(windows, key):
-    """Return the slot where `key` stands in every table, or from which on it stands."""
+    """Return the slot at which the probing for `key` begins, in every table."""
     return (wrapping_mul(key, GOLDEN) >> (64 - windows.hash_bits)) & windows.slot_mask
 
 
 @inlined
 def slot_address(windows, slot, place):
-    """Return where a slot of a place begins in `table`."""
+    """Return the index in `table` of a slot of one of the hash tables."""
     return slot * windows.row_words + (place << windows.slot_bits)
 
 
 @inlined
 def find_or_create(windows, place, home, key, tag):
-    """Return the address of the slot with `tag` in the table of `place`."""
+    """Return the address of the slot with `tag` in one hash table, claiming a free one if new."""
     table = windows.table
     generation = tag >> windows.key_bits
     slot = home
@@ -192,7 +192,7 @@ def create(windows, place, key, at, tag):
 
 @inlined
 def find(windows, place, key, tag):
-    """Return the address of the slot with `tag`, known to be in the table of `place`."""
+    """Return the address of the slot with `tag`, known to be in the given hash table."""
     slot = home_slot(windows, key)
     at = slot_address(windows, slot, place)
     while windows.table[at + TAG] != tag:
@@ -202,12 +202,12 @@ def find(windows, place, key, tag):
 
 
 def check_invariants(windows: WindowState) -> None:
-    """Check that each active place holds the keys of its bitmap, each once, and no others.
+    """Check that each active table holds the keys of its bitmap, each once, and no others.
 
     Raises
     ------
     AssertionError
-        Naming the place.
+        The message names the table.
     """
     control = windows.control
     for active in range(int(control[ACTIVE])):
@@ -242,7 +242,7 @@ VARIANT = Variant(
         check_invariants,
     ),
     order="keys ascending when a winset is put out",
-    # They are one thread's alone, also while that thread stands still.
+    # They belong to one thread, also while that thread stands still.
     progress="blocking",
     threads={"output": "one thread at a time"},
     capacity="every key of the plan, in every window that is active at a time",

@@ -17,9 +17,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mutants", action="store_true", help="check that faults put into its sources are found"
     )
     parser.add_argument(
+        "--orders", action="store_true", help="weaken each memory order, alone and all together"
+    )
+    parser.add_argument(
+        "--automatic", type=int, metavar="N", help="check N random faults of the syntax trees"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of --automatic")
+    parser.add_argument(
         "--schedule", metavar="STRING", help="run one schedule of VARIANT and print its steps"
     )
     parser.add_argument("--mutant", metavar="NAME", help="put this fault in first")
     parser.add_argument(
-        "--write", metavar="FILE", help="with --mutants: put the table between FILE's markers"
+        "--write",
+        metavar="FILE",
+        help="with --mutants: put the table between FILE's markers; with --orders: the page",
     )

@@ -1,26 +1,25 @@
-"""Memory where stores arrive late: a buffer a thread (TSO), or one a thread and word (PSO).
+"""Memory with store buffers: one buffer a thread (TSO), or one for each thread and word (PSO).
 
-A store waits in its thread's buffer; its thread reads it from there, the others do not see it until
-it arrives.
+A store stays in flight in the buffer of the storing thread, which reads it from there. Other
+threads do not see it until it arrives in memory.
 
-* TSO: a thread's stores arrive in the order in which they were made, so RELAXED and RELEASE are the
-  same, as on x86.
-* PSO: only stores to one word do. A RELEASE store, or any store behind a release fence, arrives
-  after all that its thread stored before it, or before the fence.
+* TSO: a thread's stores arrive in program order, so RELAXED and RELEASE are the same, as on x86.
+* PSO: only stores to the same word arrive in program order. A RELEASE store, or any store behind a
+  release fence, arrives after all earlier stores of its thread, or those before the fence.
 * A SEQ_CST store, a SEQ_CST fence, taking and giving back a lock, and under TSO every
-  read-modify-write let all the thread's stores arrive first; under PSO a read-modify-write does so
-  if it releases, and else for its own word only. It acts on memory at once.
+  read-modify-write let all the thread's stores arrive first. Under PSO a read-modify-write does so
+  if it releases, and else only those to the same word. It acts on memory at once.
 
-When a store arrives matters only to who looks. So it is decided late: when another thread reaches
-the word. Then the run *draws* what arrives first; draw 0 is always the order in which the stores
-were made, so that a run without other draws is sequentially consistent.
+The arrival of a store matters only to a thread that reads the word, so it is decided late: when
+another thread reaches the word. The run then *draws* which store arrives first; draw 0 always takes
+program order, so a run without other draws is sequentially consistent.
 
-What C11 allows and this memory does not: loads are never early, so a relaxed load that should
-acquire shows as a data race on what it guards and in no other way (load buffering, independent
-reads of independent writes by relaxed or acquire loads); all threads see stores arrive in one
-order; a read-modify-write is never late; a releasing one, and a lock, let nothing before them be
-late. What this memory forbids beyond x86 under TSO: nothing. ARM and POWER reorder loads as well;
-there, real threads are the only test (``tests/stress``).
+C11 allows more than this memory. Loads are never early, so a relaxed load that should acquire shows
+only as a data race on the data it guards (load buffering, independent reads of independent writes
+by relaxed or acquire loads); all threads see stores arrive in one order; a read-modify-write is
+never delayed; a releasing one, and a lock, leave no earlier store in flight. Under TSO this memory
+forbids nothing that x86 allows. ARM and POWER also reorder loads; for them, real threads are the
+only test (``tests/stress``).
 """
 
 from __future__ import annotations
@@ -31,36 +30,27 @@ from typing import Any, NamedTuple
 
 from operators.check.clocks import RELEASES
 from operators.check.machine import Machine
-from operators.check.scenario import DoesNotFit, Scenario
-from operators.check.words import Words, item, set_item
+from operators.check.scenario import Scenario
+from operators.check.shared_memory import Words, item, set_item
 from operators.core.atomics import SEQ_CST
 from operators.core.marks import POISON
 
-# How often the dice leave the order in which the stores were made.
-ODD_DRAW = 0.25
-# The key of a fence in the trace: no word's.
+# The key of a fence in the trace: no word has it.
 NO_WORD = -2
 
 
 class _Late(NamedTuple):
-    """A store on its way."""
+    """A store in flight."""
 
     thread: int
-    number: int  # in the order in which stores were made
-    made: int  # at which step
+    number: int  # in the order of all stores
+    made: int  # the step of the store
     key: int
     words: Words
     index: int
     value: int
     release: Any
     behind: int  # stores of the thread with a lower number arrive first
-
-
-def make_machine(scenario: Scenario, memory: str, modules: Sequence[ModuleType] = ()) -> Machine:
-    """Return the machine of a kind of memory: "sc", "tso" or "pso"."""
-    if memory == "sc":
-        return Machine(scenario, modules)
-    return BufferedMachine(scenario, memory == "tso", modules)
 
 
 class BufferedMachine(Machine):
@@ -71,9 +61,9 @@ class BufferedMachine(Machine):
     total : bool
         TSO; else PSO.
     late : list of lists
-        By thread its stores on their way, oldest first.
+        By thread the stores in flight, oldest first.
     waiting : dict of lists
-        By key the stores on their way to the word, oldest first.
+        By key the stores in flight to the word, oldest first.
     """
 
     def __init__(self, scenario: Scenario, total: bool, modules: Sequence[ModuleType] = ()) -> None:
@@ -81,7 +71,7 @@ class BufferedMachine(Machine):
         super().__init__(scenario, modules)
 
     def begin(self) -> None:
-        """Go back to the first state, with nothing on its way."""
+        """Go back to the first state, with empty buffers."""
         super().begin()
         self.late: list[list[_Late]] = [[] for _ in range(self.count)]
         self.waiting: dict[int, list[_Late]] = {}
@@ -91,33 +81,19 @@ class BufferedMachine(Machine):
     def run(self, plan: Any) -> None:
         """Run every thread to its end, and let every store arrive."""
         super().run(plan)
-        # Behind the last step of all.
+        # After the last step of all.
         self.steps += 1
         self.all_wait()
         self.steps -= 1
 
     def all_wait(self) -> None:
-        """Let everything arrive: nothing stays on its way for ever."""
+        """Let everything arrive: no store stays in flight for ever."""
         self._arrive_all([entry for late in self.late for entry in late])
 
-    # --- what arrives when -----------------------------------------------------------------------
-
-    def draw(self, count: int) -> int:
-        """Return one of `count` possibilities: what is to be taken, else the first."""
-        step = min(self.steps, len(self.trace)) - 1
-        options = self.options.setdefault(step, [])
-        chosen = self.chosen.get(step, ())
-        choice = chosen[len(options)] if len(options) < len(chosen) else 0
-        if choice >= count:
-            raise DoesNotFit(f"step {step} draws {choice} of {count}")
-        if self.dice is not None and self.dice.random() < ODD_DRAW:
-            choice = self.dice.randrange(count)
-            self.chosen[step] = [*chosen, *[0] * (len(options) - len(chosen)), choice]
-        options.append(count)
-        return choice
+    # --- order of arrival -------------------------------------------------------------------------
 
     def _predecessors(self, entry: _Late) -> list[_Late]:
-        """Return the stores of its thread that have to arrive before `entry`."""
+        """Return the stores of the same thread that have to arrive before `entry`."""
         late = self.late[entry.thread]
         place = late.index(entry)
         if self.total:
@@ -125,7 +101,7 @@ class BufferedMachine(Machine):
         needed, behind = [], entry.behind
         for each in reversed(late[:place]):
             if each.number < behind:
-                # And so does everything that was stored before it.
+                # So do all stores before it.
                 return late[: late.index(each) + 1] + needed
             if each.key == entry.key:
                 needed.append(each)
@@ -133,10 +109,10 @@ class BufferedMachine(Machine):
         return needed
 
     def _ready(self, wanted: list[_Late]) -> list[_Late]:
-        """Return what can arrive next so that `wanted` do, oldest first.
+        """Return the stores that can arrive next so that `wanted` do, oldest first.
 
-        That is, of them, of what must arrive before them, and of what other threads have on its way
-        to the same words, all that need not wait for another.
+        These are all stores that need not wait for another, among `wanted`, the stores that must
+        arrive before them, and the stores of other threads in flight to the same words.
         """
         region = {entry.number: entry for entry in wanted}
         left, ready = list(wanted), []
@@ -145,7 +121,7 @@ class BufferedMachine(Machine):
             before = self._predecessors(entry)
             if not before:
                 ready.append(entry)
-            # Its own thread's stores to the word are in the region, or behind it.
+            # Stores of the same thread to the word are in the region, or come later.
             others = [each for each in self.waiting[entry.key] if each.thread != entry.thread]
             for each in before + others:
                 if each.number not in region:
@@ -154,14 +130,14 @@ class BufferedMachine(Machine):
         return sorted(ready, key=lambda entry: entry.number)
 
     def _arrive_all(self, wanted: list[_Late]) -> None:
-        """Let stores arrive, and before each what the run draws."""
+        """Let stores arrive, and before each the stores that the run draws."""
         if wanted and self._apart(wanted):
             for entry in wanted:
                 self._land(entry)
             return
         while wanted:
             ready = self._ready(wanted)
-            # When a store arrives to a word that no other's is under way to, nobody can tell.
+            # If no other thread has a store in flight to the word, the order is unobservable.
             needed = {each.thread for each in wanted}
             entry = next((e for e in ready if e.thread in needed and self._alone(e)), None)
             if entry is None:
@@ -173,14 +149,14 @@ class BufferedMachine(Machine):
         return all(each.thread == entry.thread for each in self.waiting[entry.key])
 
     def _apart(self, wanted: list[_Late]) -> bool:
-        """Say whether these are all that one thread has on its way, to words of no other."""
+        """Return whether these are all of one thread, to words that no other stores to."""
         late = self.late[wanted[0].thread]
         if len(late) != len(wanted) or late[-1] is not wanted[-1]:
             return False
         return all(map(self._alone, late))
 
     def _others_arrive(self, key: int) -> None:
-        """Let stores to a word arrive while others have some on their way, as the run draws."""
+        """Let stores to a word arrive, as the run draws, while others have some in flight."""
         while True:
             wanted = self.waiting.get(key, [])
             if all(entry.thread == self.thread for entry in wanted):
@@ -226,9 +202,9 @@ class BufferedMachine(Machine):
         return value
 
     def last_of(self, words: Words, index: int) -> int | None:
-        """Return the word as the running thread has it: what it stored last may be on its way.
+        """Return the word as the running thread sees it: its last store may be in flight.
 
-        None where others have a store to it on their way, too.
+        None if other threads have a store in flight to it, too.
         """
         there = self.waiting.get(words.base + 2 * index)
         if there is None:
@@ -236,7 +212,7 @@ class BufferedMachine(Machine):
         return there[-1].value if all(each.thread == self.thread for each in there) else None
 
     def store(self, words: Words, index: int, value: int, order: int) -> None:
-        """Send a store off."""
+        """Put a store into the buffer."""
         if self.steps >= self.decide_at:
             self.decide()
         key = self.step(words, index, 1)
@@ -252,7 +228,7 @@ class BufferedMachine(Machine):
             self._own_arrive()
 
     def arrive(self, words: Words, index: int, order: int) -> None:
-        """Let arrive what a read-modify-write or a lock must find in memory."""
+        """Let the stores arrive that a read-modify-write or a lock must find in memory."""
         key = words.base + 2 * index
         late = self.late[self.thread]
         if not self.total and order not in RELEASES:
@@ -262,7 +238,7 @@ class BufferedMachine(Machine):
             self._others_arrive(key)
 
     def fence(self, order: int) -> None:
-        """Order the thread's stores before against those behind; a step, since stores arrive."""
+        """Order the thread's stores before the fence before those after it; a step if SEQ_CST."""
         if order == SEQ_CST:
             if self.steps >= self.decide_at:
                 self.decide()
@@ -275,11 +251,11 @@ class BufferedMachine(Machine):
         super().fence(order)
 
     def plain_read(self, words: Words, index: int) -> None:
-        """Let the thread's own stores to the word arrive before it reads it plainly."""
+        """Let the thread's stores to the word arrive before a plain read."""
         self._own_arrive(words.base + 2 * index)
         super().plain_read(words, index)
 
     def plain_write(self, words: Words, index: int, what: str = "writes") -> None:
-        """Let the thread's own stores to the word arrive before it writes it plainly."""
+        """Let the thread's stores to the word arrive before a plain write."""
         self._own_arrive(words.base + 2 * index)
         super().plain_write(words, index, what)

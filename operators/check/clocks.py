@@ -1,16 +1,16 @@
-"""Who knows what: vector clocks, the edges of C11's happens-before, and the races they show.
+"""Vector clocks, the edges of C11's happens-before, and the data races that they show.
 
-Edges come from nothing but release and acquire or stronger. Each word carries the clock of the
-release that its value heads or continues; a store without release ends that, a read-modify-write
-continues it; fences hand over what relaxed accesses around them would have. Sequential consistency
-of single accesses adds no edge of its own.
+Edges come only from release and acquire or stronger. Each word carries the clock of the release
+sequence of the current value: a store without release ends the sequence, a read-modify-write
+continues it. Fences hand over the clocks of the relaxed accesses around them. Sequential
+consistency of single accesses adds no edge.
 """
 
 from __future__ import annotations
 
-from operators.check.plans import letter
 from operators.check.scenario import Failure
-from operators.check.words import NOBODY, THREAD_BITS, THREAD_MASK, Words
+from operators.check.schedules import letter
+from operators.check.shared_memory import NOBODY, THREAD_BITS, THREAD_MASK, Words
 from operators.core.atomics import ACQ_REL, ACQUIRE, RELEASE, SEQ_CST
 
 TICK = 1 << THREAD_BITS
@@ -27,19 +27,19 @@ class Clocks:
     clock : list of int
         The running thread's vector clock; entry NOBODY is below all.
     epoch : int
-        The running thread and its own clock.
+        The running thread and the entry for it in `clock`.
     released : dict
-        By word the release that its value carries: a clock, and whose it was and when; NOBODY where
-        it joins several.
+        By word the release that the value carries: a clock, the releasing thread and the time;
+        NOBODY if the clock joins several releases.
     before_fence, behind_fence : list
-        By thread what its last release fence hands over, and what its relaxed loads have seen that
+        By thread the clock of the last release fence, and the releases read by relaxed loads, which
         an acquire fence would take.
     """
 
     count: int
 
     def begin_clocks(self) -> None:
-        """Let every thread know its own start only."""
+        """Reset the clocks: every thread knows nothing but itself."""
         count = self.count
         self.clocks = [[0] * CLOCKS for _ in range(count)]
         for thread, clock in enumerate(self.clocks):
@@ -60,25 +60,28 @@ class Clocks:
     # --- edges ------------------------------------------------------------------------------------
 
     def join(self, other: list[int], into: list[int]) -> None:
-        """Let a clock know what another knows."""
+        """Raise each entry of a clock to that of another."""
         for thread in range(self.count):
             if other[thread] > into[thread]:
                 into[thread] = other[thread]
 
     def tick(self) -> None:
-        """Tell what the running thread does from now on from what it has handed over."""
+        """Advance the running thread's clock, so that later steps are not part of the release."""
         self.clock[self.thread] += 1
         self.epoch += TICK
 
     def acquire(self, released: tuple[list[int], int, int]) -> None:
-        """Know what the release of a word knew."""
+        """Join the clock of a release into the running thread's."""
         clock, by, at = released
         if self.clock[by] < at:
             self.join(clock, self.clock)
 
     def see(self, key: int, order: int) -> None:
+        """Take over the release that the word at `key` carries, as a read of `order` does."""
+        self.take_release(self.released.get(key), order)
+
+    def take_release(self, released: tuple[list[int], int, int] | None, order: int) -> None:
         """Take over the release that a read value carries, now or at an acquire fence."""
-        released = self.released.get(key)
         if released is None:
             return
         if order in ACQUIRES:
@@ -90,7 +93,7 @@ class Clocks:
             self.join(released[0], seen)
 
     def hand_over(self, order: int) -> tuple[list[int], int, int] | None:
-        """Return the release that a store of `order` heads: a clock, and whose it is."""
+        """Return the release that a store of `order` heads: clock, thread and time."""
         if order in RELEASES:
             given = self.clock.copy(), self.thread, self.clock[self.thread]
             self.tick()
@@ -107,30 +110,33 @@ class Clocks:
 
     def continue_release(self, key: int, order: int) -> None:
         """Let a read-modify-write carry on the release of the value it replaced."""
-        before, own = self.released.get(key), self.hand_over(order)
-        if before is None or own is None:
-            if own is not None:
-                self.released[key] = own
-            return
-        both = own[0].copy()
+        self.publish(key, self.joined(self.released.get(key), self.hand_over(order)))
+
+    def joined(
+        self, before: tuple[list[int], int, int] | None, added: tuple[list[int], int, int] | None
+    ) -> tuple[list[int], int, int] | None:
+        """Return the release of an update: that of the replaced value and that of the update."""
+        if before is None or added is None:
+            return added or before
+        both = added[0].copy()
         self.join(before[0], both)
-        self.released[key] = both, NOBODY, -1
+        return both, NOBODY, -1
 
     # --- failures --------------------------------------------------------------------------------
 
     def fail(self, check: str, message: str) -> None:
-        """Raise what was found."""
+        """Raise a failure."""
         raise Failure(check, message)
 
     def fail_recycled(self, words: Words, index: int, what: str) -> None:
-        """Report the use of a node before or after its time."""
+        """Report the use of a node before allocation or after release."""
         self.fail("recycled node", f"thread {self.name(self.thread)} {what}: {words.name}[{index}]")
 
     def fail_race(self, words: Words, index: int, other: int, what: str) -> None:
         """Report two accesses that are not ordered."""
         place = f"{words.name}[{index}]"
         me, them = self.name(self.thread), self.name(other)
-        if index in words.spoiled or what == "frees":
+        if index in words.poisoned or what == "frees":
             self.fail(
                 "recycled node",
                 f"thread {me} {what} {place}, and an access of thread {them} is not ordered with it"
@@ -156,6 +162,11 @@ class Clocks:
 
     def plain_write(self, words: Words, index: int, what: str = "writes") -> None:
         """Check a plain write against every earlier access."""
+        self.check_handed_over(words, index, what)
+        self.released.pop(words.base + 2 * index, None)
+
+    def check_handed_over(self, words: Words, index: int, what: str) -> None:
+        """Check that every earlier access of a word happens before the present."""
         self.inside(words, index)
         written = words.writes[index]
         if self.clock[written & THREAD_MASK] < written >> THREAD_BITS:
@@ -165,10 +176,9 @@ class Clocks:
             self.fail_race(words, index, other, what)
         if words.atomic[index]:
             self._after_atomics(words, index, what, writes_only=False)
-            self.released.pop(words.base + 2 * index, None)
 
     def inside(self, words: Words, index: int) -> None:
-        """Check that an index is one; Python and NumPy count those below zero from the end."""
+        """Refuse a negative index, which Python and NumPy would count from the end."""
         if index < 0:
             self.fail("exception", f"index {index} of {words.name} is below zero")
 

@@ -1,4 +1,4 @@
-"""What the command does once the structures may be imported."""
+"""The work of the command, once the structures may be imported."""
 
 from __future__ import annotations
 
@@ -12,35 +12,45 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from itertools import repeat
-from pathlib import Path
 from typing import Any
 
 from operators import registry
 from operators.check import suite
 from operators.check.explore import Explorer
-from operators.check.families import mutants, scenarios
-from operators.check.mutants import run_catalogue, table, with_table, written_results
-from operators.check.plans import Schedule, parse_schedule
+from operators.check.families import chosen, mutant_named, name_of, scenarios, source_digest
+from operators.check.faults import (
+    FOUND,
+    NOTHING,
+    check_mutants,
+    draw_faults,
+    weaken_orders,
+)
+from operators.check.mutants import mutated_text
 from operators.check.scenario import Failure
+from operators.check.schedules import Schedule, parse_schedule
 from operators.check.trace import trace_of
 from operators.contract import UsageError, Variant
 
-NOTHING, FOUND = 0, 1
-
 
 def run(options: argparse.Namespace) -> int:
-    """Do what the arguments ask for and return the exit status.
+    """Run the requested command and return the exit status.
 
     Raises
     ------
     UsageError
-        When they do not go together, or name what there is not.
+        When arguments exclude each other, or name an unknown variant, scenario or mutant.
     """
-    if options.write is not None and not options.mutants:
-        raise UsageError("--write goes with --mutants")
+    if options.write is not None and not (options.mutants or options.orders):
+        raise UsageError("--write goes with --mutants or --orders")
+    if options.orders:
+        _refuse(options, "--orders", "mutants", "automatic", "schedule", "mutant", "deep")
+        return weaken_orders(options)
+    if options.automatic:
+        _refuse(options, "--automatic", "mutants", "schedule", "mutant", "deep")
+        return draw_faults(options)
     if options.mutants:
         _refuse(options, "--mutants", "schedule", "mutant", "deep")
-        return _mutants(options)
+        return check_mutants(options)
     if options.schedule is not None:
         _refuse(options, "--schedule", "deep")
         return _replay(options)
@@ -55,38 +65,17 @@ def _refuse(options: argparse.Namespace, beside: str, *names: str) -> None:
             raise UsageError(f"{beside} takes no --{name}")
 
 
-def chosen(text: str | None) -> list[Variant]:
-    """Return the variants that an argument names: an id, ``family/id`` as it is called, or all.
-
-    Raises
-    ------
-    UsageError
-        When there is none of that name.
-    """
-    if text is None:
-        return registry.variants()
-    family, _, name = text.rpartition("/")
-    if family:
-        return [registry.named(family, name)]
-    found = [variant for variant in registry.variants() if variant.id == text]
-    if not found:
-        known = ", ".join(map(_name_of, registry.variants()))
-        raise UsageError(f"unknown variant {text!r}; there are: {known}")
-    return found
-
-
-def _name_of(variant: Variant) -> str:
-    """Return what names a variant to the command."""
-    return f"{registry.called(variant.family)}/{variant.id}"
-
-
 # --- checking ------------------------------------------------------------------------------------
 
 
 def _check(variants: Sequence[Variant], options: argparse.Namespace) -> int:
     size = suite.DEEP if options.deep else suite.SHARE if options.share else suite.PLAIN
+    if options.few_orders or options.more_orders:
+        size = suite.MORE_ORDERS if options.more_orders else suite.ORDERS
+    first_only = bool(options.mutant or options.replace)
     reports = []
-    for report in _reports(variants, size, first_only=bool(options.mutant)):
+    for variant, report in zip(variants, _reports(variants, size, first_only), strict=True):
+        _sign(report, _digest(variant, options))
         reports.append(report)
         if not options.json:
             _show(report, with_marks=len(variants) == 1)
@@ -101,16 +90,16 @@ def _check(variants: Sequence[Variant], options: argparse.Namespace) -> int:
 def _reports(
     variants: Sequence[Variant], size: suite.Size, first_only: bool
 ) -> Iterator[suite.Report]:
-    """Yield the reports in the order of the variants, a process a core."""
+    """Yield the reports in the order of the variants, with one process a core."""
     workers = min(os.cpu_count() or 1, len(variants))
     places = [f"{place + 1}/{len(variants)}" for place in range(len(variants))]
-    names = [_name_of(variant) for variant in variants]
+    names = [name_of(variant) for variant in variants]
     if workers == 1:
         for place, name in zip(places, names, strict=True):
             yield _one_report(place, name, size, first_only)
         return
     context = multiprocessing.get_context("spawn")
-    # Ctrl-C ends the workers at once: else each goes on with what it was given next.
+    # Ctrl-C ends the workers at once; otherwise each would take up another variant first.
     at_once = signal.signal, (signal.SIGINT, signal.SIG_DFL)
     with ProcessPoolExecutor(workers, context, *at_once) as pool:
         same = repeat(size), repeat(first_only)
@@ -125,12 +114,29 @@ def _one_report(place: str, name: str, size: suite.Size, first_only: bool) -> su
     return report
 
 
+def _digest(variant: Variant, options: argparse.Namespace) -> str:
+    """Return the digest of the source that runs: that of the files, or with a mutant in them."""
+    mutant = options.mutant
+    return source_digest(variant, "" if mutant is None else mutated_text(mutant_named(mutant)))
+
+
+def _sign(report: suite.Report, digest: str) -> None:
+    """Let each schedule of a report name the source that it is of."""
+    for finding in report.findings:
+        if finding.schedule:
+            finding.schedule += f"@{digest}"
+    report.marks = {mark: f"{text}@{digest}" for mark, text in report.marks.items()}
+    if report.blocking:
+        report.blocking += f"@{digest}"
+
+
 def _failed(report: suite.Report, options: argparse.Namespace) -> bool:
-    return bool(report.findings or (report.missing_marks and not options.mutant))
+    changed = options.mutant or options.replace
+    return bool(report.findings or (report.missing_marks and not changed))
 
 
 def _progress(prefix: str):
-    """Return a function that keeps one live line on a terminal, and is silent elsewhere."""
+    """Return a function that keeps one live line on a terminal, and prints nothing elsewhere."""
     live = sys.stderr.isatty()
 
     def say(text: str) -> None:
@@ -145,7 +151,8 @@ def _show(report: suite.Report, with_marks: bool) -> None:
     name = f"{registry.called(report.family)}/{report.variant}"
     print(
         f"{name:<32} {report.scenarios:>3} scenarios {report.schedules:>8} schedules"
-        f" {report.steps:>10} steps {report.states:>6} states {report.seconds:7.1f} s",
+        f" {report.steps:>10} steps {report.states:>6} states {report.rests:>6} at rest"
+        f" {report.seconds:7.1f} s",
         flush=True,
     )
     for finding in report.findings:
@@ -157,6 +164,8 @@ def _show(report: suite.Report, with_marks: bool) -> None:
             print(f"    {line}")
     for what in report.cut:
         print(f"  cut off: {what}")
+    for each in report.uncovered:
+        print(f"  no program has {each}")
     for mark in report.missing_marks:
         print(f"  no schedule passes the mark {mark!r}")
     if with_marks:
@@ -181,9 +190,11 @@ def _show_sum(reports: Sequence[suite.Report]) -> None:
 def _replay(options: argparse.Namespace) -> int:
     if options.variant is None:
         raise UsageError("--schedule needs the VARIANT that it is a schedule of")
-    schedule = parse_schedule(options.schedule)
+    text, _, source = options.schedule.partition("@")
+    schedule = parse_schedule(text)
+    _check_source(source, options)
     try:
-        lines, failure = trace_of(_explorer_of(options.variant, schedule), options.schedule)
+        lines, failure = trace_of(_explorer_of(options.variant, schedule), text)
     except Failure as before:
         lines, failure = [], before
     found: dict[str, Any] | None = None
@@ -197,15 +208,30 @@ def _replay(options: argparse.Namespace) -> int:
     return NOTHING if failure is None else FOUND
 
 
-def _explorer_of(text: str, schedule: Schedule) -> Explorer:
-    """Return an explorer of the scenario that a schedule is of.
+def _check_source(source: str, options: argparse.Namespace) -> None:
+    """Refuse a schedule of another source: its steps would be others.
 
     Raises
     ------
     UsageError
-        When the variant has none of that name.
+    """
+    known = {_digest(variant, options) for variant in chosen(options.variant)}
+    if source and source not in known:
+        raise UsageError(
+            f"the schedule is of the source @{source}, and this is @{min(known)}: its steps would"
+            f" be others; leave @{source} out to try it all the same"
+        )
+
+
+def _explorer_of(text: str, schedule: Schedule) -> Explorer:
+    """Return an explorer of a schedule's scenario.
+
+    Raises
+    ------
+    UsageError
+        When the variant has no scenario of that name.
     Failure
-        When it cannot begin.
+        When the scenario cannot begin.
     """
     known = []
     for variant in chosen(text):
@@ -214,29 +240,3 @@ def _explorer_of(text: str, schedule: Schedule) -> Explorer:
             if scenario.name == schedule.scenario:
                 return Explorer(scenario, schedule.memory)
     raise UsageError(f"{text} has no scenario {schedule.scenario!r}; there are: {', '.join(known)}")
-
-
-# --- mutants -------------------------------------------------------------------------------------
-
-
-def _mutants(options: argparse.Namespace) -> int:
-    names = {_name_of(variant) for variant in chosen(options.variant)}
-    asked = [each for each in mutants() if options.variant is None or each.variant in names]
-    if not asked:
-        raise UsageError(f"{options.variant} has no mutants")
-    results = run_catalogue(asked, progress=lambda line: print(line, file=sys.stderr, flush=True))
-    alive = [result["mutant"] for result in results if result["killed_by"] is None]
-    if options.write is not None:
-        page = Path(options.write)
-        text = page.read_text("utf-8")
-        # Of mutants that were not asked for, what stands there is kept.
-        found = [*written_results(text), *results]
-        page.write_text(with_table(text, table(mutants(), found)), "utf-8")
-    if options.json:
-        print(json.dumps(results))
-    else:
-        for result in results:
-            end = result["killed_by"] or "LIVES"
-            print(f"{result['mutant']:<40} {result['variant']:<28} {end}")
-        print(f"{len(results) - len(alive)} of {len(results)} mutants are killed")
-    return FOUND if alive else NOTHING

@@ -1,11 +1,11 @@
-"""Every schedule of a scenario, up to a number of preemptions, with a reduction that is sound.
+"""Every schedule of a scenario up to a number of preemptions, with a sound reduction.
 
 A *preemption* takes the turn from a thread that could go on; nearly every known race of two threads
 needs two of them at most (Musuvathi and Qadeer, "Iterative context bounding", PLDI 2007). Each run
-starts from the first state and follows the choices of the one before up to the place where it
-differs: depth first, without a store of states.
+starts from the first state and follows the choices of the previous run up to the first different
+one: a depth-first search that stores no states.
 
-What is tried next says `path.Path`, which leaves out schedules that only repeat others.
+`dpor.Path` chooses the next schedule and leaves out schedules that only repeat others.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 
-from operators.check.buffers import make_machine
+from operators.check.dpor import Path
 from operators.check.judge import Judge
 from operators.check.machine import Machine
-from operators.check.path import Path
-from operators.check.plans import (
+from operators.check.memories import make_machine
+from operators.check.scenario import DoesNotFit, Failure, Scenario, cannot_begin, raised
+from operators.check.schedules import (
     Schedule,
     Turns,
     WithoutSome,
@@ -28,7 +29,6 @@ from operators.check.plans import (
     schedule_string,
     turns_of,
 )
-from operators.check.scenario import DoesNotFit, Failure, Scenario, cannot_begin, raised
 from operators.contract import UsageError
 
 UNBOUNDED = 1 << 30
@@ -36,7 +36,7 @@ UNBOUNDED = 1 << 30
 
 @dataclass
 class Tally:
-    """What an exploration has done.
+    """The counts and marks of an exploration.
 
     Attributes
     ----------
@@ -72,14 +72,14 @@ class Explorer:
     ----------
     scenario : Scenario
     memory : str
-        "sc", "tso" or "pso".
+        One of ``memories.MEMORIES``.
     modules : sequence of modules
-        Beside those of ``operators``: where else the names of atomics are replaced.
+        Modules outside ``operators`` in which the names of atomics are replaced, too.
 
     Raises
     ------
     Failure
-        When the scenario's first state cannot be made; no schedule leads there.
+        When the scenario's first state cannot be made; no schedule leads to this failure.
     """
 
     def __init__(
@@ -91,12 +91,14 @@ class Explorer:
         except Exception as error:
             raise cannot_begin(error, _spelled(scenario)) from error
         self.judge = Judge(scenario, memory != "sc")
+        if memory == "sc":
+            self.machine.on_rest = self.judge.judge_rest
         self.tally = Tally()
         self.staying = False
 
     @contextmanager
     def stay(self) -> Iterator[None]:
-        """Leave the machine in the place of the atomics between runs: putting it there is slow."""
+        """Leave the machine installed between runs: installing it is slow."""
         self.staying = True
         try:
             yield
@@ -135,7 +137,7 @@ class Explorer:
         return schedule_string(self.scenario.name, self.memory, machine.epochs, machine.chosen)
 
     def every_schedule(
-        self, preemptions: int = 2, *, reduce: bool = True, stale: int = 1
+        self, preemptions: int = 2, *, reduce: bool = True, stale: int | None = None
     ) -> Iterator[Machine]:
         """Run every schedule, and yield the machine after each.
 
@@ -146,18 +148,26 @@ class Explorer:
         reduce : bool
             Leave out schedules that only repeat others.
         stale : int
-            How many loads of a schedule may find stores of others still on their way.
+            How many draws of a schedule may differ from sequential consistency: by default one load
+            that leaves stores in flight, or two loads of old stores.
 
         Raises
         ------
         Failure
             At the first schedule that fails.
         """
+        stale = self.machine.stale if stale is None else stale
         path = Path(self.machine, preemptions, reduce, stale)
         going = True
         with self.stay():
             while going:
-                yield self.run(path.plan(), {s: d for s, d in path.late.items() if any(d)})
+                self.machine.frontier = max(len(path.thread) - 1, 0)
+                self.machine.most_drawn = stale
+                try:
+                    self.run(path.plan(), {s: d for s, d in path.late.items() if any(d)})
+                finally:
+                    self.machine.most_drawn = 0
+                yield self.machine
                 path.extend()
                 going = path.retreat()
 
@@ -167,7 +177,7 @@ class Explorer:
         Raises
         ------
         Failure
-            As it did the first time.
+            The failure of the first run.
         UsageError
             When the scenario has no such schedule.
         """
@@ -194,7 +204,7 @@ class Explorer:
             self.machine.scenario = self.scenario
 
     def _check_fit(self, schedule: Schedule) -> None:
-        """Check that the threads of a schedule are the scenario's, and that one may go on."""
+        """Check that the threads of a schedule exist, and that one of them may go on."""
         named = [*schedule.turns.values(), (schedule.stopped or 0).bit_length() - 1]
         if max(named) >= self.machine.count:
             raise DoesNotFit(
@@ -205,7 +215,7 @@ class Explorer:
             raise DoesNotFit("it stops every thread")
 
     def _check_draws(self, schedule: Schedule) -> None:
-        """Check that each draw of a schedule was asked for."""
+        """Check that the run made every draw of a schedule."""
         for step, draws in schedule.late.items():
             if len(draws) > len(self.machine.options.get(step, ())):
                 raise DoesNotFit(f"step {step} does not draw so often")
@@ -219,7 +229,7 @@ def _spelled(scenario: Scenario) -> Iterator[str]:
 
 
 def replay(scenario: Scenario, text: str, modules: Sequence[ModuleType] = ()) -> Machine:
-    """Run the schedule of a string, and raise the Failure that it shows."""
+    """Run the schedule of a string, and raise its Failure if there is one."""
     return Explorer(scenario, parse_schedule(text).memory, modules).replay(text)
 
 
@@ -231,7 +241,7 @@ def outcomes(
     modules: Sequence[ModuleType] = (),
     stale: int = UNBOUNDED,
 ) -> set[tuple]:
-    """Return what the calls of a scenario can answer: tuples by thread, then in program order.
+    """Return the possible answers of a scenario: tuples by thread, then in program order.
 
     Calls that answer None are left out.
     """

@@ -1,46 +1,58 @@
-"""What a family brings to be checked, found by name in its folder: scenarios, mutants, a share.
+"""Scenarios, mutants and shares of a family, found by name in the family's folder.
 
-*Scenarios* are small programs: ``scenarios(variant)`` returns them. What they call comes from the
-variant's declaration, so that a variant of one's own is checked by being declared. Capacities are
-1 to 4, so that races meet; the programs together pass every ``mark``. Of a variant that
-``operators.<package>.<stem>`` declares they are looked for in two places:
+*Scenarios* are small programs that ``scenarios(variant)`` returns. They call the operations of the
+variant's declaration, so a new variant is checked once it is declared. Capacities are 1 to 4, to
+provoke races; the programs together pass every ``mark``. For a variant declared in
+``operators.<package>.<stem>`` two modules are searched, in this order:
 
-1. ``operators.<package>.check.<stem>``: of this structure alone, as it has calls of its own;
-2. ``operators.<family>.check.scenarios``: of any variant of the family.
+1. ``operators.<package>.check.<stem>``, for a structure with operations that no other has;
+2. ``operators.<family>.check.scenarios``, for any variant of the family.
 
-*Mutants* stand as ``MUTANTS`` in ``operators.<family>.check.mutants``, and in the modules beside it
-whose names end with ``_mutants``. They are apart from scenarios, since a fault has to be put into a
-module before anything imports it, and scenarios import what they check.
+Where programs come from a table of dimensions, ``uncovered(variant)`` of the same module returns a
+line for each value that the variant's programs leave out, with the reason.
 
-A *share* stands as ``SHARE`` in ``operators.<family>.check``, where a family's programs are to have
-other numbers of schedules than those of others in each run of the tests: fields of
-`operators.check.suite.Size`.
+*Mutants* are listed as ``MUTANTS`` in ``operators.<family>.check.mutants``, and in the sibling
+modules whose names end with ``_mutants``. They are separate from scenarios, since a fault has to be
+put into a module before anything imports it, and scenarios import the checked modules.
+
+A *share* is an optional ``SHARE`` in ``operators.<family>.check``: fields of
+`operators.check.suite.Size` that replace the default numbers of schedules in each run of the tests.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
 
 from operators import registry
 from operators.check.mutants import Mutant, spec_of
 from operators.check.scenario import Scenario, cannot_begin
 from operators.contract import UsageError, Variant
+from operators.core.sources import import_closure
+
+DIGEST_LETTERS = 8
 
 # --- scenarios -----------------------------------------------------------------------------------
 
 
+def checked() -> list[Variant]:
+    """Return the variants that can be checked: those whose threads share memory."""
+    return [v for v in registry.variants() if registry.family(v.family).interleaved]
+
+
 def scenarios(variant: Variant) -> list[Scenario]:
-    """Return the scenarios of a variant, the short ones first.
+    """Return the scenarios of a variant, the deep ones last.
 
     Raises
     ------
     UsageError
-        When it is not registered, or nobody has written any for it.
+        When the variant is not registered or has no scenarios.
     Failure
-        When they raise as they are made: the structure cannot begin.
+        When making the scenarios raises: the structure cannot begin.
     """
     places = _places(variant)
     try:
@@ -55,14 +67,71 @@ def scenarios(variant: Variant) -> list[Scenario]:
     return found
 
 
+def scenario_modules(variant: Variant) -> list[str]:
+    """Return the modules that are searched for the scenarios of a variant and exist."""
+    return [name for name in _places(variant) if spec_of(name) is not None]
+
+
 def share_of(variant: Variant) -> Mapping[str, int]:
-    """Return the share of a variant's family; empty where it has none."""
+    """Return the share of a variant's family, or an empty mapping."""
     name = f"operators.{variant.family}.check"
     return {} if spec_of(name) is None else getattr(importlib.import_module(name), "SHARE", {})
 
 
+def uncovered(variant: Variant) -> list[str]:
+    """Return the values of a family's dimensions that no program of a variant has, with reasons."""
+    found: list[str] = []
+    for name in _places(variant):
+        if spec_of(name) is not None:
+            say = getattr(importlib.import_module(name), "uncovered", None)
+            found += say(variant) if say is not None else []
+    return found
+
+
+def declared_for(variant: Variant, name: str) -> Mapping[str, str]:
+    """Return what the modules with the scenarios of a variant declare as `name`, the nearest first.
+
+    Of ``operators.<package>.check.<stem>`` alone if that module makes the scenarios; of the
+    family's otherwise.
+    """
+    for place in _places(variant):
+        if spec_of(place) is not None:
+            module = importlib.import_module(place)
+            if hasattr(module, "scenarios"):
+                return getattr(module, name, {})
+    return {}
+
+
+def declared_in(module: str, name: str) -> dict[str, str]:
+    """Return what ``operators.<family>.check.<module>`` declares as `name`, of all families."""
+    found: dict[str, str] = {}
+    for family in registry.family_names():
+        path = f"operators.{family}.check.{module}"
+        if spec_of(path) is not None:
+            found |= getattr(importlib.import_module(path), name)
+    return found
+
+
+def source_digest(variant: Variant, changed: str = "") -> str:
+    """Return a short digest of everything a schedule of a variant depends on.
+
+    Parameters
+    ----------
+    variant : Variant
+    changed : str
+        The text of a module that is run instead of the one in the file.
+    """
+    modules = [registry.module_of(variant), *_places(variant)]
+    specs = (spec_of(module) for module in modules)
+    files = {f for spec in specs if spec is not None for f in import_closure(Path(spec.origin))}
+    digest = hashlib.sha256(changed.encode())
+    for file in sorted(files):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:DIGEST_LETTERS]
+
+
 def _places(variant: Variant) -> tuple[str, str]:
-    """Return the modules in which the scenarios of a variant are looked for, in this order."""
+    """Return the modules to search for the scenarios of a variant, in this order."""
     package, _, stem = registry.module_of(variant).rpartition(".")
     return f"{package}.check.{stem}", f"operators.{variant.family}.check.scenarios"
 
@@ -80,19 +149,51 @@ def _file_name(module: str) -> str:
     return f"{module.replace('.', '/')}.py"
 
 
+def chosen(text: str | None) -> list[Variant]:
+    """Return the variants that an argument names: an id, ``family/id``, or None for all.
+
+    Raises
+    ------
+    UsageError
+        When no variant has the name, or the variant has nothing to check.
+    """
+    there = checked()
+    if text is None:
+        return there
+    family, _, name = text.rpartition("/")
+    if family:
+        found = [registry.named(family, name)]
+    else:
+        found = [variant for variant in registry.variants() if variant.id == text]
+    if not found:
+        known = ", ".join(map(name_of, there))
+        raise UsageError(f"unknown variant {text!r}; there are: {known}")
+    if found[0] not in there:
+        raise UsageError(
+            f"{name_of(found[0])} shares no memory between threads of ours: there is nothing to"
+            " check"
+        )
+    return found
+
+
+def name_of(variant: Variant) -> str:
+    """Return the name of a variant on the command line."""
+    return f"{registry.called(variant.family)}/{variant.id}"
+
+
 # --- mutants -------------------------------------------------------------------------------------
 
 
 @cache
 def mutants() -> tuple[Mutant, ...]:
-    """Return every mutant: by family, then by module, then as they stand there.
+    """Return every mutant: by family, then by module, then in the order of declaration.
 
     No module that a mutant changes is imported.
 
     Raises
     ------
     UsageError
-        When two have one name, or a module of mutants has none.
+        When two have the same name, or a module of mutants has none.
     """
     found: dict[str, Mutant] = {}
     where: dict[str, str] = {}
@@ -132,7 +233,7 @@ def mutant_named(name: str) -> Mutant:
     Raises
     ------
     UsageError
-        When there is none; the message lists those there are.
+        When the name is unknown; the message lists the known ones.
     """
     there = {mutant.name: mutant for mutant in mutants()}
     if name not in there:

@@ -1,4 +1,4 @@
-"""What the threads of one run were told: a list of finished calls, each with its interval."""
+"""The history of a run: a list of finished calls, each with the answer and an interval."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class HistoryOperation(NamedTuple):
     name : str
     arguments : tuple of int
     answer : hashable
-        What it returned, or PENDING.
+        The returned value, or PENDING.
     began, ended : int
-        Times of its invocation and its response on one clock; ``ended`` is NEVER when PENDING. A
+        Times of invocation and response on one clock; ``ended`` is NEVER if the call is PENDING. A
         call precedes another when it ended before the other began.
     """
 

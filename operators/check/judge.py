@@ -1,6 +1,6 @@
-"""What a finished run must satisfy: its answers, what is left in the structure, its words at rest.
+"""The judgement of a finished run: the answers, the final content, the words in quiescence.
 
-Thousands of schedules end in a few dozen histories and states, so each is judged once.
+Thousands of schedules end in a few dozen histories and states, so each of these is judged once.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from operators.check.history import HistoryOperation
-from operators.check.linearizability import explain, find_order
+from operators.check.linearizability import explain, find_order, find_order_after
 from operators.check.machine import Machine
 from operators.check.scenario import Failure, Scenario, first_word
-from operators.check.words import THREAD_MASK, settle
+from operators.check.shared_memory import THREAD_MASK, settle
+from operators.check.weak_memory import WeakMachine
 
 
 class Judge:
-    """Judges the runs of one scenario, and remembers what it has seen.
+    """Judges the runs of one scenario, each history and state once.
 
     Parameters
     ----------
@@ -26,14 +27,15 @@ class Judge:
 
     Attributes
     ----------
-    histories, states : set
-        What was judged and found right.
+    histories, states, rests : set
+        Those judged and found right: histories, states at the end, and states at rest before it.
     """
 
     def __init__(self, scenario: Scenario, buffered: bool = False) -> None:
         self.scenario, self.buffered = scenario, buffered
         self.histories: set[tuple] = set()
         self.states: set[tuple] = set()
+        self.rests: set[tuple] = set()
 
     def judge(self, machine: Machine) -> None:
         """Judge a run whose threads have all ended.
@@ -45,17 +47,7 @@ class Judge:
         scenario = self.scenario
         history = timed(machine.history, machine.epochs, machine.landed)
         if scenario.specification is not None:
-            told = history
-            if self.buffered and scenario.declines:
-                told = [o for o in history if first_word(o.answer) not in scenario.declines]
-            key = tuple(told)
-            if key not in self.histories:
-                if find_order(told, scenario.specification()) is None:
-                    raise Failure(
-                        "linearizability",
-                        f"no sequential order explains these answers:\n{explain(told)}",
-                    )
-                self.histories.add(key)
+            self._judge_answers(machine, history)
         if scenario.finish is None and scenario.invariants is None:
             return
         by_thread = sorted(history, key=lambda o: o.thread)
@@ -64,6 +56,57 @@ class Judge:
         if state not in self.states:
             self._finish(machine, history)
             self.states.add(state)
+
+    def _judge_answers(self, machine: Machine, history: list[HistoryOperation]) -> None:
+        """Judge the answers, each history once."""
+        declines = self.scenario.declines if self.buffered else ()
+        if isinstance(machine, WeakMachine):
+            # In the order in which the calls ended, as `ended_before` has them.
+            kept = [
+                n for n, o in enumerate(machine.history) if first_word(o.answer) not in declines
+            ]
+            calls = [machine.history[number] for number in kept]
+            before = tuple(machine.ended_before(number, kept) for number in kept)
+            key = (*((o.thread, o.name, o.arguments, o.answer) for o in calls), before)
+        else:
+            calls = [o for o in history if first_word(o.answer) not in declines]
+            before, key = None, tuple(calls)
+        if key in self.histories:
+            return
+        specification = self.scenario.specification()
+        if before is None:
+            order = find_order(calls, specification)
+        else:
+            order = find_order_after(calls, before, specification)
+        if order is None:
+            raise Failure(
+                "linearizability",
+                f"no sequential order explains these answers:\n{explain(calls)}",
+            )
+        self.histories.add(key)
+
+    def judge_rest(self, machine: Machine) -> None:
+        """Judge the words while no thread is inside a call, each state once.
+
+        Raises
+        ------
+        Failure
+        """
+        invariants = self.scenario.invariants
+        if invariants is None or not self.scenario.rests:
+            return
+        state = tuple(map(tuple, machine.words))
+        if state in self.rests:
+            return
+        settle(machine.pairs)
+        machine.remove()
+        try:
+            invariants(machine.original)
+        except AssertionError as error:
+            raise Failure("invariant", f"at rest between calls, {error}") from error
+        finally:
+            machine.install()
+        self.rests.add(state)
 
     def _finish(self, machine: Machine, history: list[HistoryOperation]) -> None:
         settle(machine.pairs)
@@ -91,19 +134,19 @@ def timed(
 ) -> list[HistoryOperation]:
     """Return the calls with the shortest intervals that the run allows, as ranks.
 
-    A call can have been invoked just before its first step and have returned just after its last: a
-    thread does nothing that others see before and behind them. A call without any step can have
-    been made as late as just before its thread's next one. A call lasts until what it stored has
-    arrived: before that, it has happened for its own thread only.
+    A call can have been invoked just before the first step and have returned just after the last: a
+    thread does nothing visible to others before and after them. A call without any step can have
+    been made as late as just before the thread's next step. A call lasts until its stores have
+    arrived: before that, it has happened for the calling thread only.
 
     Parameters
     ----------
     history : sequence of HistoryOperation
         Times are counts of steps taken.
     epochs : sequence of int
-        Of each step the thread, as in `Machine`.
+        For each step the thread, as in `Machine`.
     landed : mapping of int to int
-        By step that stored, when that arrived.
+        By step that stored, the step at which the store arrived.
     """
     steps: list[list[int]] = [[] for _ in range(THREAD_MASK)]
     for step, epoch in enumerate(epochs):

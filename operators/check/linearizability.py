@@ -1,35 +1,34 @@
-"""Whether a history could have been: the order of its calls that one thread could explain.
+"""Linearizability of a history: an order of the calls that explains every answer.
 
-A history is *linearizable* (Herlihy and Wing, TOPLAS 12(3), 1990) when each call can be placed at
-one moment between its invocation and its response so that, in the order of those moments, every
-answer is the one that the sequential object gives.
+A history is *linearizable* (Herlihy and Wing, TOPLAS 12(3), 1990) when each call can be given one
+moment between invocation and response, the linearization point, so that in the order of those
+moments every answer is the one that the sequential object gives.
 
 The search is that of Wing and Gong ("Testing and verifying concurrent objects", 1993): take a call
-that no other one precedes, see whether its answer is right now, and go on with the rest; else take
-it back. It meets the same place again and again by other ways, so each place is remembered, as Lowe
-does ("Testing for linearizability", 2017): the set of the calls that were taken and the state that
-they led to.
+that no other one precedes, check the answer now, and go on with the rest; otherwise take the call
+back. The search reaches the same position by many ways, so each is remembered, as in Lowe ("Testing
+for linearizability", 2017): the set of the taken calls and the state that they led to.
 
 A call that never returned (``PENDING``) may take effect with any answer that the object gives, at
 any time after it began, or never.
 
-*Excuses.* Some answers are right only because of what other threads were in the middle of: a queue
-without a free node is FULL although two tuples of three are inside, since the third node is in the
-hands of a thread between two steps. No order of whole calls says that. A specification that allows
-such answers has two attributes more: ``EXCUSABLE``, a set of answers, and ``excuse(call, beside)``,
-which returns the answer of `call` with what is needed of the calls of other threads that overlap
-it; ``accepts`` is given that in place of the answer.
+*Excuses.* Some answers are right only because other threads are in the middle of a call: a queue
+without a free node is FULL although only two tuples of three are inside, since a thread holds the
+third node between two steps. No order of whole calls explains that. A specification that allows
+such answers has two more attributes: ``EXCUSABLE``, a set of answers, and ``excuse(call, beside)``,
+which returns the answer of `call` with the relevant facts about the overlapping calls of other
+threads; ``accepts`` then receives that instead of the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from operators.check.history import NEVER, PENDING, HistoryOperation
 from operators.check.scenario import Specification
 
-# The widest drawing of a history that `explain` makes, in moments.
+# The widest history that `explain` draws, in moments.
 _DRAWN_MOMENTS = 60
 
 
@@ -44,18 +43,18 @@ def find_order(
         In any sequence. Of two calls with ``a.ended < b.began`` `a` comes first; equal times
         overlap. Of two calls of one thread the one that began first comes first.
     specification : Specification
-        The object before the first call; it is not changed.
+        The object before the first call; not changed.
 
     Returns
     -------
     list of int or None
-        Places in `history`. Pending calls that need not have taken effect are left out.
+        Indices into `history`. Pending calls that need not have taken effect are left out.
     """
     places = sorted(range(len(history)), key=lambda place: history[place].began)
     calls = [history[place] for place in places]
-    answers = _answers(calls, specification)
+    answers = _answers(calls, specification, _overlap)
     count = len(calls)
-    # The calls that are left, a circle with one place more as its beginning and end.
+    # The remaining calls, a circular list with one more entry as the beginning and end.
     after = [*range(1, count + 1), 0]
     before = [count, *range(count)]
     returned = [call.answer != PENDING for call in calls]
@@ -86,17 +85,58 @@ def find_order(
     return [places[each] for each in order]
 
 
+def find_order_after(
+    history: Sequence[HistoryOperation], before: Sequence[int], specification: Specification
+) -> list[int] | None:
+    """Return an order that explains every answer, of calls that only some others precede.
+
+    Parameters
+    ----------
+    history : sequence of HistoryOperation
+        Calls that have all returned; when they did does not matter.
+    before : sequence of int
+        For each call the set of those that come before it, as bits.
+    specification : Specification
+        The object before the first call; not changed.
+    """
+    calls = list(history)
+    number = {id(call): each for each, call in enumerate(calls)}
+
+    def overlap(call: HistoryOperation, other: HistoryOperation) -> bool:
+        one, two = number[id(call)], number[id(other)]
+        apart = before[one] >> two & 1 or before[two] >> one & 1
+        return call.thread != other.thread and not apart
+
+    answers = _answers(calls, specification, overlap)
+    seen: set[tuple[int, Any]] = set()
+    left: list[tuple[int, list[int], Specification]] = [(0, [], specification)]
+    while left:
+        taken, order, state = left.pop()
+        if len(order) == len(calls):
+            return order
+        for each, (thread, name, arguments, *_) in enumerate(calls):
+            if taken >> each & 1 or before[each] & ~taken:
+                continue
+            following = state.copy()
+            if following.accepts(thread, name, arguments, answers[each]):
+                reached = taken | 1 << each
+                if (reached, following.key()) not in seen:
+                    seen.add((reached, following.key()))
+                    left.append((reached, [*order, each], following))
+    return None
+
+
 def _moves(
     calls: list[HistoryOperation], answers: list[Any], after: list[int], state: Specification
 ) -> Iterator[tuple[int, Specification]]:
     """Yield each call that may come next, with the object after it.
 
-    It stands still while the search tries what follows. The circle is then what it was, because
-    the search has taken back whatever it did.
+    The iterator is suspended while the search tries the next calls. On resumption the list is
+    unchanged, because the search has undone all changes.
     """
     end = len(calls)
     each = after[end]
-    # They stand in the order of beginning: who began after another's end ends the search for more.
+    # Calls are sorted by beginning: one that began after another's end ends the scan.
     earliest_end = NEVER
     met: set[int] = set()
     while each != end:
@@ -105,7 +145,7 @@ def _moves(
             return
         if ended < earliest_end:
             earliest_end = ended
-        # Overlapping or not, a thread's calls come in the order in which it made them.
+        # A thread's calls keep program order even if they overlap.
         if thread not in met:
             met.add(thread)
             if answers[each] == PENDING:
@@ -119,20 +159,24 @@ def _moves(
         each = after[each]
 
 
-def _answers(calls: list[HistoryOperation], specification: Specification) -> list[Any]:
-    """Return each call's answer as ``accepts`` is to see it."""
+def _answers(
+    calls: list[HistoryOperation],
+    specification: Specification,
+    overlap: Callable[[HistoryOperation, HistoryOperation], bool],
+) -> list[Any]:
+    """Return each call's answer as passed to ``accepts``."""
     excusable = getattr(specification, "EXCUSABLE", ())
     answers = [call.answer for call in calls]
     if excusable:
         for place, call in enumerate(calls):
             if call.answer in excusable:
-                beside = [other for other in calls if _overlap(call, other)]
+                beside = [other for other in calls if overlap(call, other)]
                 answers[place] = specification.excuse(call, beside)
     return answers
 
 
 def _overlap(call: HistoryOperation, other: HistoryOperation) -> bool:
-    """Say whether two threads' calls may have been inside at once."""
+    """Return whether calls of two threads may overlap."""
     if call.thread == other.thread:
         return False
     return call.began <= other.ended and other.began <= call.ended
@@ -157,7 +201,7 @@ def explain(history: Sequence[HistoryOperation]) -> str:
         spelled = f"{call.name}({', '.join(map(str, call.arguments))})"
         bar = ""
         if len(times) <= _DRAWN_MOMENTS:
-            # Two columns a moment, so that the one between two of them shows.
+            # Two columns a moment, so that the time between two moments shows.
             first, last = 2 * moment[call.began], 2 * moment[call.ended]
             end = ">" if call.ended == NEVER else "|"
             bar = " " * first + "|" + "-" * (last - first - 1) + (end if last > first else "")

@@ -1,43 +1,49 @@
-"""A machine in software: threads that take turns at atomics, in an order that a plan decides.
+"""A machine in software: threads that take turns at atomics, in the order that a plan decides.
 
-Each function of ``operators.core.atomics`` has its meaning here, once for all threads of a run.
-`Machine.installed` puts them in the place of those functions in every module of ``operators``, so
-that the production source runs on this machine unchanged.
+`Machine` defines every function of ``operators.core.atomics`` once for all threads of a run.
+`Machine.installed` rebinds the names of these functions in every module of ``operators``, so that
+the production source runs on this machine unchanged.
 
-A *step* is one atomic operation, and goes with the plain code behind it up to the next. Threads are
-greenlets; before each step the running one asks whether another is to go first, which a *plan*
-(``plans``) has decided. Who runs ``pause``, ``yield_thread`` or ``sleep_us`` gives way: it is not
-run again until some other thread has written something, or all others wait as well. Without this a
-thread that spins would use up every schedule. A lock that is taken keeps its thread from running.
+A *step* is one atomic operation together with the plain code up to the next one. Threads are
+greenlets; before each step the running thread asks its *plan* (``schedules``) whether another goes
+first. A thread that calls ``pause``, ``yield_thread`` or ``sleep_us`` gives way: it does not run
+again until another thread has written something, or all others wait as well. Without this rule a
+spinning thread would use up every schedule. A thread that waits for a taken lock cannot run.
 
-Here memory is sequentially consistent, so that a fence is no step; ``buffers`` lets stores arrive
-late.
+A thread whose call is repeated gives way before its next step, not at the end of the call, because
+a call without a step is plain code. Every chosen thread therefore takes a step or waits for a lock,
+and the threads of the steps identify a run. If a thread could make a call without a step and then
+give way or end, no schedule would show it.
+
+Memory is sequentially consistent here, so a fence is not a step; ``buffers`` delays stores, and
+``weak_memory`` lets loads read old ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
 import greenlet
 
-from operators.check import plans
+from operators.check import schedules
+from operators.check.binding import Doors
 from operators.check.clocks import ACQUIRES, RELEASES, Clocks
-from operators.check.doors import Doors
+from operators.check.draws import Draws
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, DoesNotFit, Scenario, first_word
-from operators.check.words import THREAD_MASK, Words, item, place_of, set_item, share
+from operators.check.shared_memory import THREAD_MASK, Words, item, place_of, set_item, share
 from operators.core.atomics import ACQUIRE, RELEASE, SEQ_CST
 from operators.core.integers import wrapping_add
 from operators.core.marks import POISON
 
-# Rounds in which every thread gave way and none wrote: what they wait for does not come.
+# Rounds in which every thread gave way and none wrote: no write will end the wait.
 IDLE_ROUNDS = 50
 NO_LOCK = -1
 
 
-class Machine(Clocks, Doors):
+class Machine(Clocks, Draws, Doors):
     """Runs a scenario, one schedule after the other.
 
     Attributes
@@ -45,27 +51,26 @@ class Machine(Clocks, Doors):
     steps : int
         Steps taken in this run.
     trace, epochs : lists of int
-        Of each step the key of its word (odd where it may have written) and its epoch.
+        For each step the key of the word (odd if the step may have written) and the epoch.
     lost : set of int
-        Steps that compared and wrote nothing.
+        Compare-and-swap steps that failed and wrote nothing.
     masks : list of (int, int)
         From which step on which threads could run, as a bit set.
-    options, chosen : dict
-        By step how many possibilities each of its draws had, and which one is to be taken: what
-        has arrived (``buffers``).
     more : dict
         By step the keys of further words that it wrote.
     unlocks : set of int
         Steps that gave a lock back.
     landed : dict
-        By step that stored, the step at which the store arrived, where that was later.
-    dice : Random, optional
-        Who draws where nothing was chosen.
+        By step that stored, the step at which the store arrived, if later.
     history : list of HistoryOperation
         Finished calls; times are steps taken before and after.
     marks : set of str
         Marks passed in this run.
+    on_rest : callable, optional
+        Called with the machine whenever a call ends and no other thread is inside one.
     """
+
+    on_rest: Callable[[Machine], None] | None = None
 
     def __init__(self, scenario: Scenario, modules: Sequence[Any] = ()) -> None:
         self.scenario = scenario
@@ -92,12 +97,13 @@ class Machine(Clocks, Doors):
         self.wants = [NO_LOCK] * self.count
         self.alive = (1 << self.count) - 1
         self.yielded = 0
+        self.giving_way = 0
         self.idle_rounds = 0
         self.steps = 0
         self.decide_at = 0
         self.starting = True
         self.masks: list[tuple[int, int]] = []
-        self.options: dict[int, list[int]] = {}
+        self.begin_draws()
         self.unlocks: set[int] = set()
         self.more: dict[int, list[int]] = {}
         self.landed: dict[int, int] = {}
@@ -112,7 +118,7 @@ class Machine(Clocks, Doors):
         Raises
         ------
         Failure
-            What the run itself has found: a race, a recycled node, a deadlock, an exception.
+            If the run shows a race, a recycled node, a deadlock or an exception.
         """
         self.plan = plan
         self.begin()
@@ -122,7 +128,7 @@ class Machine(Clocks, Doors):
             for thread in range(self.count)
         ]
         for thread, running in enumerate(self.threads):
-            # Up to its first step: what lies before is the thread's own.
+            # Run to the first step: plain code before it touches no shared word.
             self.turn_to(thread)
             running.switch()
         self.starting = False
@@ -132,21 +138,46 @@ class Machine(Clocks, Doors):
             self._resume(self.choose(self.thread))
 
     def _body(self, thread: int) -> None:
-        perform, retry, state = self.scenario.perform, self.scenario.retry, self.state
-        for call in self.scenario.programs[thread]:
+        scenario, state = self.scenario, self.state
+        perform, retry, goes_on = scenario.perform, scenario.retry, scenario.goes_on
+        for call in scenario.programs[thread]:
+            without_step = 0
             while True:
-                self.open_calls[thread] = call, self.steps
+                self.call_begins(call)
                 answer = perform(state, call)
-                began = self.open_calls.pop(thread)[1]
-                self.history.append(
-                    HistoryOperation(thread, call.name, call.arguments, answer, began, self.steps)
-                )
+                began = self.call_ends(call, answer)
                 if not retry or first_word(answer) not in retry:
                     break
-                self.pause()
+                without_step = 0 if self.steps > began else without_step + 1
+                if without_step > IDLE_ROUNDS:
+                    self.pause()
+                elif first_word(answer) not in goes_on:
+                    self.giving_way |= 1 << thread
+                    self.decide_at = self.steps
         self.alive &= ~(1 << thread)
         if not self.starting:
             self.note_runnable()
+
+    def call_begins(self, call: Call) -> None:
+        """Note that the running thread begins a call."""
+        self.open_calls[self.thread] = call, self.steps
+
+    def call_ends(self, call: Call, answer: Any) -> int:
+        """Add a finished call to the history, and return the step before which it began."""
+        thread = self.thread
+        began = self.open_calls.pop(thread)[1]
+        self.history.append(
+            HistoryOperation(thread, call.name, call.arguments, answer, began, self.steps)
+        )
+        inside = self.on_rest is None or self.starting or any(map(self._is_inside, self.open_calls))
+        if not inside:
+            self.on_rest(self)
+        return began
+
+    def _is_inside(self, thread: int) -> bool:
+        """Return whether a thread has taken a step of the call that it is in."""
+        began = self.open_calls[thread][1]
+        return any(epoch & THREAD_MASK == thread for epoch in self.epochs[began:])
 
     def _resume(self, thread: int) -> None:
         """Let `thread` go on, from another thread or from the main program."""
@@ -154,13 +185,17 @@ class Machine(Clocks, Doors):
         self.threads[thread].switch()
 
     def decide(self) -> None:
-        """Let the plan say who takes the next step; returns when it is the caller's."""
+        """Let the plan choose who takes the next step; return when the caller may take it."""
+        me = self.thread
         if self.starting:
+            self.giving_way &= ~(1 << me)
             self._main.switch()
             return
-        if self.steps >= plans.STEP_LIMIT:
+        if self.steps >= schedules.STEP_LIMIT:
             self.fail("progress", f"no end in sight after {self.steps} steps")
-        me = self.thread
+        if self.giving_way >> me & 1:
+            self.pause()
+            return
         chosen, self.decide_at = self.plan.decide(self, me)
         if chosen != me:
             if not self.runnable() >> chosen & 1:
@@ -168,7 +203,7 @@ class Machine(Clocks, Doors):
             self._resume(chosen)
 
     def choose(self, last: int) -> int:
-        """Return who goes on when `last` cannot; any choice is free of a preemption."""
+        """Return the thread that goes on when `last` cannot; no choice costs a preemption."""
         runnable = self.runnable()
         if not runnable:
             if not self.yielded:
@@ -194,7 +229,7 @@ class Machine(Clocks, Doors):
         )
 
     def all_wait(self) -> None:
-        """Do what happens in time when nobody does anything; here nothing is on its way."""
+        """Let stores in flight arrive while every thread waits; here there are none."""
 
     def runnable(self) -> int:
         """Return the set of threads that could take a step now."""
@@ -211,7 +246,7 @@ class Machine(Clocks, Doors):
             self.decide_at = self.steps
 
     def wake(self) -> None:
-        """Something was written: who gave way may look again."""
+        """Let threads that gave way run again, after a write."""
         if self.yielded & ~(1 << self.thread):
             self.yielded &= 1 << self.thread
             self.note_runnable()
@@ -234,21 +269,21 @@ class Machine(Clocks, Doors):
         return key
 
     def written(self, words: Words, index: int, value: int | None = None) -> None:
-        """Check an atomic write against plain reads, and wake who waits if it changes the word."""
+        """Check an atomic write against plain reads, and wake waiters if the word changes."""
         read = words.reads[index]
         if self.clock[read & 7] < read >> 3:
             other = words.unordered_reader(index, self.clock)
             if other >= 0:
                 self.fail_race(words, index, other, "writes by an atomic")
-        if words.spoiled:
-            words.spoiled.discard(index)
+        if words.poisoned:
+            words.poisoned.discard(index)
         if self.yielded or self.idle_rounds:
             last = self.last_of(words, index)
             if last is None or last != value:
                 self.wake()
 
     def last_of(self, words: Words, index: int) -> int | None:
-        """Return the word as the running thread has it; None where it cannot be told."""
+        """Return the word as the running thread sees it, or None if that is undecided."""
         return item(words, index)
 
     def load(self, words: Words, index: int, order: int) -> int:
@@ -273,20 +308,20 @@ class Machine(Clocks, Doors):
         set_item(words, index, value)
 
     def cas(self, words: Words, index: int, expected: int, desired: int, order: int) -> bool:
-        """Replace the word if it is the expected one."""
+        """Replace the word if it has the expected value."""
         before = self._before_update(words, index, order)
         if before == POISON:
             self.fail_recycled(words, index, "compares a word of a node that is free")
         if before == expected:
             self._update(words, index, desired, order)
             return True
-        # A write to the explorer still, since in another order it would be one.
+            # A failed CAS counts as a write to the explorer: in another order it would succeed.
         self.lost.add(self.steps - 1)
         self.see(words.base + 2 * index, order)
         return False
 
     def fetch_add(self, words: Words, index: int, value: int, order: int) -> int:
-        """Add to the word, wrapping at 64 bits, and return what it was."""
+        """Add to the word, wrapping at 64 bits, and return the value before."""
         before = self._before_update(words, index, order)
         if before == POISON:
             self.fail_recycled(words, index, "adds to a word of a node that is free")
@@ -294,7 +329,7 @@ class Machine(Clocks, Doors):
         return before
 
     def exchange(self, words: Words, index: int, value: int, order: int) -> int:
-        """Set the word and return what it was."""
+        """Set the word and return the value before."""
         before = self._before_update(words, index, order)
         if before == POISON:
             self.fail_recycled(words, index, "exchanges a word of a node that is free")
@@ -309,7 +344,7 @@ class Machine(Clocks, Doors):
         return item(words, index)
 
     def arrive(self, words: Words, index: int, order: int) -> None:
-        """Let stores arrive before a read-modify-write or a lock; here all have."""
+        """Let stores arrive before a read-modify-write or a lock; here none are in flight."""
 
     def _update(self, words: Words, index: int, value: int, order: int) -> None:
         self.written(words, index, value)
@@ -319,7 +354,7 @@ class Machine(Clocks, Doors):
         set_item(words, index, value)
 
     def fence(self, order: int) -> None:
-        """Order the thread's accesses before against those behind."""
+        """Order the thread's accesses before the fence before those after it."""
         seen = self.behind_fence[self.thread]
         if order in ACQUIRES and seen is not None:
             self.join(seen, self.clock)
@@ -373,6 +408,7 @@ class Machine(Clocks, Doors):
         self.pause()
 
     def _give_way(self) -> None:
+        self.giving_way &= ~(1 << self.thread)
         if self.starting:
             self._main.switch()
             return
@@ -381,7 +417,7 @@ class Machine(Clocks, Doors):
             self._resume(chosen)
 
     def now(self) -> int:
-        """Return the steps taken so far: the only clock here."""
+        """Return the steps taken so far, the only clock."""
         return self.steps
 
     thread_now = now
@@ -390,10 +426,15 @@ class Machine(Clocks, Doors):
         """Remember that the run has passed a rare branch."""
         self.marks.add(name)
 
-    def spoil(self, words: Words, first: int, count: int) -> None:
-        """Poison words that change hands; an access not ordered with this is a failure."""
+    def poison(self, words: Words, first: int, count: int) -> None:
+        """Poison words of a freed node; an access not ordered with this one is a failure."""
         for index in range(first, first + count):
             self.plain_write(words, index, "frees")
             words.writes[index], words.reads[index] = self.epoch, 0
-            words.spoiled.add(index)
+            words.poisoned.add(index)
             set_item(words, index, POISON)
+
+    def take_over(self, words: Words, first: int, count: int) -> None:
+        """Check that every earlier access of some words happens before the running thread's."""
+        for index in range(first, first + count):
+            self.check_handed_over(words, index, "takes over")

@@ -1,12 +1,12 @@
-"""Faults that the checks must find: each one small change to the text of one production module.
+"""Faults that the checks must find: each a small change to the text of one production module.
 
-Nothing is copied. `apply` puts a loader in front of Python's own: when the module is imported, its
-text is read, changed in one place and compiled under its own file name, and no bytecode is kept.
-It has to be called in a fresh process, before anything imports the module. The trace of a schedule
+Nothing is copied. `apply` puts a loader before Python's standard one: on import it reads the
+module's text, changes one passage, and compiles it under the module's file name without leaving
+bytecode. Call it in a fresh process, before anything imports the module. The trace of a schedule
 then shows the lines that ran.
 
-`run_catalogue` starts such a process for each mutant and asks which check killed it. `table` is
-what ARCHITECTURE.md shows of that, between two markers.
+`run_catalogue` starts such a process for each mutant and records which check killed it. `table`
+formats the result for docs/mutants.md, where it stands between two markers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -47,11 +47,11 @@ class Mutant:
     variant : str
         ``family/id`` of the structure whose checks must kill it.
     module : str
-        Whose text is changed.
+        The module whose text is changed.
     old, new : str
-        What stands exactly once in that text, and what takes its place.
+        A passage that occurs exactly once in that text, and the replacement.
     breaks : str
-        One clause for a reader: which rule does not hold any more.
+        One clause for a reader: which rule no longer holds.
     canary : bool
         Whether every run of the tests tries it; one a family.
     """
@@ -74,11 +74,11 @@ class Mutant:
 
 
 def spec_of(module: str) -> ModuleSpec | None:
-    """Return where a module is, or None where there is none; only packages are imported."""
+    """Return the spec of a module, or None if it does not exist; import packages only."""
     try:
         return find_spec(module)
     except ModuleNotFoundError as error:
-        # A package around it is missing; what those import themselves has to be there.
+        # A missing parent package means no module; any other missing import is an error.
         if error.name is None or not module.startswith(f"{error.name}."):
             raise
         return None
@@ -99,12 +99,12 @@ def source_file(module: str) -> Path:
 
 
 def mutated_text(mutant: Mutant) -> str:
-    """Return the module's text with the fault in it.
+    """Return the module's text with the fault applied.
 
     Raises
     ------
     UsageError
-        When what is to be replaced does not stand in the text exactly once.
+        When the text to be replaced does not occur exactly once.
     """
     text = source_file(mutant.module).read_text(encoding="utf-8")
     count = text.count(mutant.old)
@@ -117,7 +117,7 @@ def mutated_text(mutant: Mutant) -> str:
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module from its mutated text, past every kept bytecode."""
+    """Loads a module from its mutated text, ignoring cached bytecode."""
 
     def __init__(self, module: str, file: str, text: str) -> None:
         super().__init__(module, file)
@@ -128,7 +128,7 @@ class _Loader(SourceFileLoader):
         return self._text
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compile the text. The loader's own version would look for bytecode, and leave some."""
+        """Compile the text. The inherited method would read and write bytecode."""
         return self.source_to_code(self._text.encode(), self.path)
 
 
@@ -141,29 +141,40 @@ class _Finder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> ModuleSpec | None:
-        """Return the module's spec, or None where another is looked for."""
+        """Return the module's spec, or None for any other module."""
         if fullname != self._module:
             return None
         return spec_from_file_location(fullname, self._loader.path, loader=self._loader)
 
 
 def apply(mutant: Mutant) -> None:
-    """Let this process import the mutant's module with the fault in it.
+    """Let this process import the mutant's module with the fault applied.
 
     Raises
     ------
     UsageError
         When the module was imported already, or its text no longer fits.
     """
-    if mutant.module in sys.modules:
-        raise UsageError(
-            f"mutant {mutant.name}: {mutant.module} was imported before it could be changed;"
-            " start a fresh process"
-        )
-    file, text = str(source_file(mutant.module)), mutated_text(mutant)
-    sys.meta_path.insert(0, _Finder(mutant.module, _Loader(mutant.module, file, text)))
-    # Without a time of change the entry stays, and so a trace shows what ran.
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    replace_modules({mutant.module: mutated_text(mutant)})
+
+
+def replace_modules(texts: Mapping[str, str]) -> None:
+    """Let this process import some modules with other texts.
+
+    Raises
+    ------
+    UsageError
+        When one of them was imported already.
+    """
+    for module, text in texts.items():
+        if module in sys.modules:
+            raise UsageError(
+                f"{module} was imported before it could be changed; start a fresh process"
+            )
+        file = str(source_file(module))
+        sys.meta_path.insert(0, _Finder(module, _Loader(module, file, text)))
+        # Without a modification time the entry stays, so a trace shows the lines that ran.
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
 
 
 # --- the catalogue, a process a mutant -----------------------------------------------------------
@@ -176,7 +187,7 @@ def run_catalogue(
     limit_s: float = LIMIT_S,
     share: bool = False,
 ) -> list[dict[str, Any]]:
-    """Check each mutant in a process of its own.
+    """Check each mutant in a separate process.
 
     Parameters
     ----------
@@ -184,22 +195,22 @@ def run_catalogue(
     workers : int
         Processes at a time.
     progress : callable
-        Is told in a line how each one ended, in the order in which they end.
+        Called with a line on how each mutant ended, in the order in which they end.
     limit_s : float
         Seconds after which a mutant counts as alive.
     share : bool
-        Whether no more schedules are run than each run of the tests has time for.
+        Whether to limit the schedules to those of an ordinary run of the tests.
 
     Returns
     -------
     list of dict
-        In the order of `mutants`: ``mutant``, ``variant``, ``killed_by`` (the check; None where it
-        lives) and ``schedule`` (replays the failure; None where it lives).
+        In the order of `mutants`: ``mutant``, ``variant``, ``killed_by`` (the check; None if it
+        lives) and ``schedule`` (replays the failure; None if it lives).
 
     Raises
     ------
     RuntimeError
-        When a process ended in another way than by saying what it found.
+        When a process ended without reporting findings.
     """
     mutants = list(mutants)
     ended: list[str] = []
@@ -232,7 +243,8 @@ def _check(mutant: Mutant, limit_s: float, share: bool) -> tuple[dict[str, Any],
     except subprocess.TimeoutExpired:
         return result, f"lives: nothing found in {limit_s:g} s"
     try:
-        findings = json.loads(done.stdout)["findings"]
+        report = json.loads(done.stdout)
+        findings = report["findings"]
         if done.returncode != int(bool(findings)):
             raise ValueError(f"exit status {done.returncode} with {len(findings)} findings")
     except (ValueError, KeyError) as error:
@@ -240,6 +252,9 @@ def _check(mutant: Mutant, limit_s: float, share: bool) -> tuple[dict[str, Any],
         raise RuntimeError(
             f"checking mutant {mutant.name} ended with status {done.returncode}: {error}\n{last}"
         ) from error
+    if not findings and report.get("missing_marks"):
+        result["killed_by"] = "mark"
+        return result, f"killed: no schedule passes {report['missing_marks'][0]!r}"
     if not findings:
         return result, "lives"
     first = findings[0]
@@ -247,7 +262,7 @@ def _check(mutant: Mutant, limit_s: float, share: bool) -> tuple[dict[str, Any],
     return result, f"killed by {first['check']} at {first['schedule']}"
 
 
-# --- the table in ARCHITECTURE.md ----------------------------------------------------------------
+# --- the table in docs/mutants.md ----------------------------------------------------------------
 
 
 def table(mutants: Iterable[Mutant], results: Iterable[dict[str, Any]]) -> str:
@@ -257,7 +272,7 @@ def table(mutants: Iterable[Mutant], results: Iterable[dict[str, Any]]) -> str:
     ----------
     mutants : iterable of Mutant
     results : iterable of dict
-        Of each mutant ``mutant`` and ``killed_by``, as from `run_catalogue` or `written_results`.
+        For each mutant ``mutant`` and ``killed_by``, as from `run_catalogue` or `written_results`.
     """
     caught = {result["mutant"]: result["killed_by"] for result in results}
     rows = [
@@ -268,12 +283,12 @@ def table(mutants: Iterable[Mutant], results: Iterable[dict[str, Any]]) -> str:
 
 
 def written_table(text: str) -> str:
-    """Return the table that stands between the markers of a document.
+    """Return the table between the markers of a document.
 
     Raises
     ------
     UsageError
-        When the markers do not stand there, once each and in this order.
+        When the markers are missing, repeated or out of order.
     """
     begin, end = _markers(text)
     return text[begin:end]
@@ -296,7 +311,7 @@ def _markers(text: str) -> tuple[int, int]:
 
 
 def written_results(text: str) -> list[dict[str, Any]]:
-    """Return what the table of a document says: ``mutant``, ``variant`` and ``killed_by`` each."""
+    """Return the rows of a document's table: ``mutant``, ``variant`` and ``killed_by`` each."""
     results = []
     for line in written_table(text).splitlines()[2:]:
         name, variant, _, caught = line.strip("| ").split(" | ")

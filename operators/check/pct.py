@@ -1,13 +1,13 @@
 """Random schedules with a stated chance: probabilistic concurrency testing (PCT).
 
 Burckhardt, Kothari, Musuvathi, Nagarakatti, "A randomized scheduler with probabilistic guarantees
-of finding bugs", ASPLOS 2010. Each thread gets a random priority, and the highest that can run runs
-alone; at ``depth - 1`` random steps the running thread falls to one of as many lower priorities. A
-bug that shows whenever ``depth`` steps come in a certain order is met by one schedule with a
-probability of at least ``1 / (threads * steps ** (depth - 1))``.
+of finding bugs", ASPLOS 2010. Each thread gets a random priority, and the runnable thread with the
+highest runs alone; at ``depth - 1`` random steps the running thread falls to one of as many lower
+priorities. A bug that shows whenever ``depth`` steps come in a certain order is met by one schedule
+with a probability of at least ``1 / (threads * steps ** (depth - 1))``.
 
-Where memory has buffers, a draw leaves the order of the stores now and then (``buffers.ODD_DRAW``);
-the guarantee says nothing about those.
+With store buffers, a random draw sometimes reorders stores (``draws``); the guarantee
+does not cover bugs that need this.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 
 from operators.check.explore import Explorer
 from operators.check.machine import Machine
-from operators.check.plans import Turns
 from operators.check.scenario import Scenario
+from operators.check.schedules import Turns
 
 DEPTH = 3
 
@@ -28,16 +28,16 @@ DEPTH = 3
 class Priorities(Turns):
     """A plan by priorities that fall at given steps.
 
-    The machine also asks it whenever another set of threads can run: one that wakes up may be
-    higher than the one that runs.
+    The machine also asks whenever the set of runnable threads changes: a thread that wakes up may
+    have a higher priority than the running one.
 
     Parameters
     ----------
     order : list of int
         Threads, lowest priority first.
     falls : mapping of int to int
-        By step the priority to which the thread that would take it falls: all are below those that
-        threads begin with. They are not in the order of the steps; else a thread that falls early
+        By step the priority to which the thread of that step falls: all are below the initial
+        priorities. They are not in the order of the steps; otherwise a thread that falls early
         could never end below one that falls late, and some bugs of depth 4 would never show.
     """
 
@@ -49,11 +49,11 @@ class Priorities(Turns):
         super().__init__(dict(falls))
 
     def decide(self, machine: Any, me: int) -> tuple[int, int]:
-        """Return who takes the next step, and the step of the next question."""
+        """Return the thread of the next step, and the step of the next question."""
         return self.choose(machine, me, machine.runnable())
 
     def choose(self, machine: Any, last: int, runnable: int) -> tuple[int, int]:
-        """Return who of the set `runnable` goes on, and the step of the next question."""
+        """Return a thread of the set `runnable`, and the step of the next question."""
         step = machine.steps
         chosen = self._highest(runnable)
         if step in self.turns:
@@ -66,8 +66,33 @@ class Priorities(Turns):
         return max(threads, key=self._priority.__getitem__)
 
 
+class Walk(Turns):
+    """A plan that chooses among the threads that could go on, before every step and evenly.
+
+    Unlike priorities, it promises nothing; but it switches everywhere, and finds bugs of many
+    switches that are near to each other.
+    """
+
+    def __init__(self, dice: random.Random) -> None:
+        super().__init__({})
+        self._dice = dice
+
+    def begin(self) -> int:
+        """Return the first step before which another thread may take over: every one."""
+        return 0
+
+    def decide(self, machine: Any, me: int) -> tuple[int, int]:
+        """Return the thread of the next step, and the step of the next question."""
+        return self.choose(machine, me, machine.runnable())
+
+    def choose(self, machine: Any, last: int, runnable: int) -> tuple[int, int]:
+        """Return a thread of the set `runnable`, and the step of the next question."""
+        threads = [thread for thread in range(machine.count) if runnable >> thread & 1]
+        return self._dice.choice(threads), machine.steps + 1
+
+
 def chance(threads: int, steps: int, depth: int) -> float:
-    """Return the least probability that one schedule shows a bug of `depth`."""
+    """Return a lower bound on the probability that one schedule shows a bug of `depth`."""
     return 1 / (threads * steps ** (depth - 1))
 
 
@@ -80,6 +105,7 @@ def random_schedules(
     memory: str = "sc",
     modules: Sequence[ModuleType] = (),
     explorer: Explorer | None = None,
+    walk: bool = False,
 ) -> Iterator[Machine]:
     """Run `count` random schedules, and yield the machine after each.
 
@@ -92,12 +118,14 @@ def random_schedules(
     modules : sequence of modules
         As for `Explorer`.
     explorer : Explorer, optional
-        Which one runs them: its tally and its judge go on. `memory` and `modules` are its own then.
+        Runs the schedules and tallies them; `memory` and `modules` are then ignored.
+    walk : bool
+        A random walk instead of priorities; `depth` is then ignored.
 
     Raises
     ------
     Failure
-        At the first schedule that fails; its string replays it.
+        At the first schedule that fails, with the string that replays it.
     """
     explorer = explorer or Explorer(scenario, memory, modules)
     machine = explorer.machine
@@ -110,7 +138,7 @@ def random_schedules(
             falls = {dice.randrange(max(longest, 1)): rank for rank in range(depth - 1)}
             machine.dice = dice
             try:
-                explorer.run(Priorities(order, falls))
+                explorer.run(Walk(dice) if walk else Priorities(order, falls))
             finally:
                 machine.dice = None
             longest = max(longest, machine.steps)

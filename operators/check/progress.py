@@ -1,19 +1,19 @@
-"""Who gets on when others are stopped: the whole graph of states of a small program.
+"""The graph of all states of a small program: which threads progress when others are stopped.
 
-Here a run may be preempted without bound, and states are told apart and stored: the words, and for
-each thread where it stands in the source with its local values and the last few words it was given.
-So the graph of a program of two or three short threads is finite, and three questions have answers:
+Runs may be preempted without bound. A state consists of the words and, for each thread, the stack
+position in the source, the local values and the last few words read. The graph of a program of two
+or three short threads is therefore finite, and answers three questions:
 
 * *lock-free*: from every state, whatever set of threads is stopped for ever, the others, run step
-  by step in turn, complete a call within ``COMPLETION_STEPS`` steps; and no cycle of states is
-  without a completion, in whatever order threads take their steps. An answer of full or empty is a
+  by step in turn, complete a call within ``COMPLETION_STEPS`` steps; and every cycle of states
+  completes a call, in whatever order threads take their steps. An answer of full or empty is a
   completion.
 * *obstruction-free*: from every state, each thread alone completes a call.
-* *blocking*: from some state some set of threads, when it is stopped, stops all the others. That is
-  the difference the papers speak of, and it is shown, with the schedule that leads there.
+* *blocking*: in some state, stopping some set of threads stops all the others. The papers classify
+  structures by this; the check demonstrates it with a schedule that leads to the state.
 
-# ASSUME: a value that waits in the middle of an expression is in no local variable; the last words
-that a thread was given stand for it. Two states that differ in an older one only would be merged.
+# ASSUME: a value in the middle of an expression is in no local variable; the last words that the
+# thread read stand for it. Two states that differ only in an older such value are merged.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ import numpy as np
 
 from operators.check.explore import Explorer
 from operators.check.machine import Machine
-from operators.check.plans import COMPLETION_STEPS, following, letter, schedule_string
 from operators.check.scenario import Failure, Scenario, raised
-from operators.check.words import THREAD_MASK
+from operators.check.schedules import COMPLETION_STEPS, following, letter, schedule_string
+from operators.check.shared_memory import THREAD_MASK
 
 STATE_LIMIT = 10_000
 RECENT = 4
@@ -49,11 +49,11 @@ class Node:
     Attributes
     ----------
     path : bytes
-        The threads of the steps that lead there.
+        The threads of the steps that lead to the state.
     alive, runnable : int
         Sets of threads.
     following : dict
-        By thread, where its next step leads and whether a call was completed by it.
+        By thread the state after the next step, and whether that step completes a call.
     """
 
     path: bytes
@@ -67,7 +67,7 @@ class TooManyStates(Exception):
 
 
 class _Known(Exception):
-    """The run has come to a state from which nothing is new."""
+    """The run has reached a known state."""
 
 
 class Graph:
@@ -76,16 +76,16 @@ class Graph:
     Parameters
     ----------
     scenario : Scenario
-        Its calls are not repeated here: each answer is a completion.
+        Calls are not repeated here: each answer is a completion.
     limit : int
-        The most states.
+        The largest number of states.
     modules : sequence of modules
         As for `Explorer`.
 
     Raises
     ------
     TooManyStates
-        When there are more.
+        When there are more than `limit`.
     """
 
     asks_on_change = False
@@ -97,6 +97,7 @@ class Graph:
         scenario = replace(scenario, retry=frozenset())
         self.scenario = scenario
         self.machine = Explorer(scenario, "sc", modules).machine
+        self.machine.on_rest = None
         self.nodes: list[Node] = []
         self._numbers: dict[Hashable, int] = {}
         self._left: list[tuple[int, int]] = []
@@ -114,7 +115,7 @@ class Graph:
                     self._run(self.nodes[number].path + bytes([thread]), (number, thread))
 
     def _run(self, path: bytes, source: tuple[int, int] | None) -> None:
-        """Follow a path, and from its end go on as long as states are new."""
+        """Follow a path, then go on as long as states are new."""
         machine = self.machine
         self._path, self._source = path, source
         self._completed = 0
@@ -136,7 +137,7 @@ class Graph:
         return schedule_string(self.scenario.name, "sc", self.machine.epochs)
 
     def _remembering(self, name: str, function: Any) -> Any:
-        """Keep the last words that each thread was given; they may stand in no variable."""
+        """Keep the last words that each thread read; local variables may not hold them."""
         if name not in ("load", "cas", "fetch_add", "exchange"):
             return function
 
@@ -149,15 +150,15 @@ class Graph:
         return remembering
 
     def begin(self) -> int:
-        """Return the first step before which somebody else may take over."""
+        """Return the first step before which another thread may take over."""
         return 0
 
     def decide(self, machine: Machine, me: int) -> tuple[int, int]:
-        """Return who takes the next step, and the step of the next question."""
+        """Return the thread of the next step, and the step of the next question."""
         return self.choose(machine, me, machine.runnable())
 
     def choose(self, machine: Machine, last: int, runnable: int) -> tuple[int, int]:
-        """Return who of the set `runnable` goes on, and the step of the next question."""
+        """Return a thread of the set `runnable`, and the step of the next question."""
         step = machine.steps
         if step < len(self._path):
             self._completed = len(machine.history)
@@ -171,7 +172,7 @@ class Graph:
         return chosen, step + 1
 
     def _end_of_turn(self, step: int) -> int:
-        """Return before which step of the path to ask again: another thread's, or the last one."""
+        """Return the step of the path at which to ask again: a change of threads or the last."""
         path, last = self._path, len(self._path) - 1
         end = step + 1
         while end < last and path[end] == path[step]:
@@ -179,7 +180,7 @@ class Graph:
         return end
 
     def _arrive(self, runnable: int) -> int:
-        """Take the present state into the graph and return its number, if it is new."""
+        """Add the current state to the graph and return the number, if the state is new."""
         machine = self.machine
         key = self._key()
         number = self._numbers.setdefault(key, len(self.nodes))
@@ -209,17 +210,17 @@ class Graph:
             frame = sys._getframe() if here else running.gr_frame
             places.append((done[thread], self._recent[thread], *_stack(frame)))
         held = tuple(sorted(machine.held.items()))
-        # A digest stands for the words: of a join there are so many that the states of one program
-        # took gigabytes. That two states share 128 bits is less likely than a fault of the machine.
+        # A digest stands for the words: a join has so many that the states of one program took
+        # gigabytes. A collision of 128 bits is less likely than a hardware fault.
         words = array("q")
         for each in machine.words:
-            # It reaches into a list's own words, past the access that the machine would count.
+            # Reads the underlying list directly, past the access that the machine would count.
             words.fromlist(each)
         return (*places, machine.alive, held, hashlib.blake2b(words, digest_size=16).digest())
 
 
 def _stack(frame: FrameType | None) -> Iterator[Hashable]:
-    """Yield, for each frame of a thread's production code, where it stands and its values."""
+    """Yield, for each frame of a thread's production code, the position and the local values."""
     while frame is not None:
         if not _is_ours(frame.f_code.co_filename):
             yield id(frame.f_code), frame.f_lasti, *map(_plain, frame.f_locals.values())
@@ -228,12 +229,12 @@ def _stack(frame: FrameType | None) -> Iterator[Hashable]:
 
 @cache
 def _is_ours(file: str) -> bool:
-    """Say whether a file is one of those that check, and not of what is checked."""
+    """Return whether a file belongs to the checker, not to the checked source."""
     return os.path.dirname(file) == _OWN
 
 
 def _plain(value: Any) -> Hashable:
-    """Return a local value that may differ between states; what a state is made of stays out."""
+    """Return a local value that may differ between states; None for arrays and states."""
     kind = value.__class__
     if kind is int:
         return value
@@ -248,7 +249,7 @@ def _plain(value: Any) -> Hashable:
 
 
 def stuck(graph: Graph, number: int, stopped: int) -> bool:
-    """Say whether the threads that are not stopped complete nothing, run step by step in turn."""
+    """Return whether the threads not stopped, run step by step in turn, complete nothing."""
     node = graph.nodes[number]
     last = -1
     for _ in range(COMPLETION_STEPS):
@@ -266,12 +267,12 @@ def stuck(graph: Graph, number: int, stopped: int) -> bool:
 
 
 def check_lock_free(graph: Graph) -> None:
-    """Check that stopping threads never stops the others, and that no cycle completes nothing.
+    """Check that stopping threads never stops the others, and that every cycle completes a call.
 
     Raises
     ------
     Failure
-        "progress", with the schedule that leads there.
+        "progress", with the schedule that leads to the state.
     """
     for number, node in enumerate(graph.nodes):
         for stopped in _subsets(node.alive):
@@ -288,12 +289,12 @@ def check_lock_free(graph: Graph) -> None:
 
 
 def check_obstruction_free(graph: Graph) -> None:
-    """Check that each thread, left alone at any time, completes a call.
+    """Check that each thread, run alone from any state, completes a call.
 
     Raises
     ------
     Failure
-        "progress", with the schedule that leads there.
+        "progress", with the schedule that leads to the state.
     """
     for number, node in enumerate(graph.nodes):
         for thread in range(graph.machine.count):
@@ -329,7 +330,7 @@ def _cycle_without_completion(graph: Graph) -> tuple[int, bytes] | None:
     for targets in leads:
         for target in targets:
             entering[target] += 1
-    # What nothing leads to is on no cycle; take it away, and look again.
+    # A state without predecessors is on no cycle: remove it, and repeat.
     free = [number for number, count in enumerate(entering) if not count]
     for number in free:
         for target in leads[number]:
@@ -344,7 +345,7 @@ def _cycle_without_completion(graph: Graph) -> tuple[int, bytes] | None:
 
 
 def _way_back(leads: list[dict[int, int]], start: int) -> bytes:
-    """Return the threads of the shortest way from a state to itself, empty if there is none."""
+    """Return the threads of the shortest cycle through a state, empty if there is none."""
     ways = {start: b""}
     waiting = [start]
     for number in waiting:

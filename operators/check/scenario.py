@@ -1,4 +1,4 @@
-"""What is checked: a small program of threads on one structure, and what must come of it."""
+"""A checked program: a few threads on one structure, and the conditions on each run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, Protocol
 from operators.check.history import HistoryOperation
 from operators.contract import FULL, NOT_READY, Parameter
 
-# More than any of the small structures that are checked can hold.
+# More than any checked structure can hold.
 NO_END = 1_000
-# The answers of gates and aggregates that say: not now, ask again.
+# The answers of gates and aggregates that ask the caller to try again later.
 WAITS = frozenset({FULL, NOT_READY})
+# In ``ALONE`` of a family's scenarios (``alone``): the operation moves the words.
+ITSELF = "the call itself reads or writes the words, and its answer is judged"
 
 
 class Call(NamedTuple):
@@ -25,7 +27,7 @@ class Call(NamedTuple):
 
 
 class Specification(Protocol):
-    """A structure as one would write it without threads, for one order of calls."""
+    """A sequential implementation of a structure, run in one order of calls."""
 
     def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
         """Perform a call; False when `answer` is not allowed now (and the state is undefined)."""
@@ -37,7 +39,7 @@ class Specification(Protocol):
         """Return another in the same state."""
 
     def key(self) -> Hashable:
-        """Return what tells states apart: equal keys, equal futures."""
+        """Return a key of the state: equal keys, equal futures."""
 
 
 @dataclass(frozen=True)
@@ -50,33 +52,39 @@ class Scenario:
         Unique for its variant; lower case, digits and hyphens.
     make : callable
         Returns a fresh state, a NamedTuple of arrays; operations may have been run on it. Called
-        once: each run starts from a copy of its words. What a field keeps beside words, in objects
-        of Python, it makes anew before each run: ``restart(state)``, if it has that method, is
-        given the state that threads are given. Graphs of states do not see such objects.
+        once: each run starts from a copy of the words. A field that keeps Python objects as well
+        resets them before each run in a method ``restart(state)``, which receives the state that
+        threads receive. Graphs of states ignore such objects.
     programs : tuple of tuples of Call
         One a thread.
     perform : callable
-        ``perform(state, call)`` runs a call and returns its answer, an int or a tuple of ints.
+        ``perform(state, call)`` runs a call and returns the answer, an int or a tuple of ints.
     specification : callable, optional
         Makes the sequential object that histories are compared with; without it, `finish` judges.
     finish : callable, optional
-        ``finish(state, history)``, when all threads have ended and nothing else runs: takes out
-        what is left and compares. Raises AssertionError.
+        ``finish(state, history)``, when all threads have ended: drains the structure and compares.
+        Raises AssertionError.
     invariants : callable, optional
-        ``invariants(state)`` over NumPy arrays at rest, after `finish`. Raises AssertionError.
+        ``invariants(state)`` over NumPy arrays in a quiescent state, after `finish`. Raises
+        AssertionError.
     retry : frozenset
         Answers (or first words of an answer) after which a call is repeated; each time the thread
-        gives way first.
+        gives way before the next step.
+    goes_on : frozenset
+        Answers of `retry` after which the thread does not give way: the call made progress.
     declines : frozenset
-        Answers (or first words of one) that say that nothing was done for now. Where stores arrive
-        late such an answer may be old news: each of two threads can find the other's last store
-        missing (store buffering). So it is no part of the history there.
+        Answers (or first words of one) of calls that did nothing. With store buffers such an answer
+        may be out of date: each of two threads can miss the other's last store (store buffering).
+        These answers are then left out of the history.
     deep : bool
         Whether only ``--deep`` runs it.
     schedules : float
-        The most of one exploration, unless it is ``--deep``: of a program in which each look at a
-        node is a step there are more than a plain check has time for. The report says what was cut
-        off.
+        The most schedules of one exploration, and of random ones, unless ``--deep``: a program in
+        which each look at a node is a step has more than a plain check has time for. The report
+        names what was cut off.
+    rests : bool
+        Whether `invariants` hold whenever no thread is inside a call. Else a thread keeps something
+        from one call to the next, a lock say, and they are judged at the end alone.
     """
 
     name: str
@@ -87,9 +95,11 @@ class Scenario:
     finish: Callable[[Any, list[HistoryOperation]], None] | None = None
     invariants: Callable[[Any], None] | None = None
     retry: frozenset = frozenset()
+    goes_on: frozenset = frozenset()
     declines: frozenset = frozenset()
     deep: bool = False
     schedules: float = math.inf
+    rests: bool = True
 
 
 def first_word(answer: Any) -> Any:
@@ -98,12 +108,12 @@ def first_word(answer: Any) -> Any:
 
 
 def until(stop: Any, call: Callable[[], Any]) -> Iterator[Any]:
-    """Yield what `call` answers until that is `stop`, for a `finish` that takes out what is left.
+    """Yield the answers of `call` until one is `stop`, for a `finish` that drains a structure.
 
     Raises
     ------
     AssertionError
-        When there is no end: a list that a fault has closed to a circle would be read for ever.
+        When the answers do not end: a fault may have closed a list to a circle.
     """
     for _ in range(NO_END):
         answer = call()
@@ -114,7 +124,7 @@ def until(stop: Any, call: Callable[[], Any]) -> Iterator[Any]:
 
 
 def nearest(parameter: Parameter, wanted: int) -> int | str:
-    """Return what a parameter allows next to the wanted value; of a choice, the default."""
+    """Return the allowed value nearest to the wanted one; of a choice, the default."""
     if parameter.choices:
         return parameter.default
     return min(max(wanted, parameter.minimum), parameter.maximum)
@@ -126,10 +136,10 @@ class Failure(Exception):
     Attributes
     ----------
     check : str
-        Which check found it: one of ``CHECKS``.
+        The check that found it: one of ``CHECKS``.
     message : str
     schedule : str
-        Replays it; empty until the explorer knows it.
+        Replays the failure; empty until the explorer sets it.
     """
 
     def __init__(self, check: str, message: str, schedule: str = "") -> None:
@@ -145,15 +155,15 @@ class DoesNotFit(Failure):
 
 
 def raised(error: Exception, schedule: str) -> Failure:
-    """Return the failure that an operation's error is."""
+    """Return the failure for an error raised by an operation."""
     return Failure("exception", f"{type(error).__name__}: {error}", schedule)
 
 
 def cannot_begin(error: Exception, programs: Iterable[str] = ()) -> Failure:
-    """Return the failure that there is no first state, or not even a scenario.
+    """Return the failure of a scenario that has no first state or cannot be made.
 
-    No schedule leads there. So the first line of the message says where in the source it was
-    raised, and those behind it the `programs` that it was for, one a thread.
+    No schedule leads there. The first line of the message therefore says where in the source the
+    error was raised, and the lines after it list the `programs`, one a thread.
     """
     words = " ".join(str(error).split())
     told = words if isinstance(error, Failure) else f"{type(error).__name__}: {words}"
@@ -171,11 +181,12 @@ def _place_of(error: Exception) -> str:
 
 CHECKS = (
     "linearizability",  # answers that no sequential order explains
-    "result",  # what is left in the structure, or came out of it, is wrong
-    "invariant",  # words at rest that break a numbered invariant
+    "result",  # a wrong content or output of the structure
+    "invariant",  # quiescent words break a numbered invariant
     "data race",  # a plain access that is not ordered with another
-    "recycled node",  # words used before or after their node's time
+    "recycled node",  # words used before allocation or after release
     "deadlock",  # every thread that has not ended waits for a lock
-    "progress",  # a thread that may not wait does not end
-    "exception",  # the operation raised, or what the structure begins with
+    "progress",  # a thread that must not block does not end
+    "mark",  # with a fault put in, no schedule passes a rare branch
+    "exception",  # an operation raised, or the making of the structure
 )

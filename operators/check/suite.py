@@ -1,12 +1,14 @@
-"""Everything that is checked of one variant, in three sizes.
+"""All checks of one variant, in four sizes.
 
 ================  =================================================================================
-``SHARE``         what every run of the tests has time for; TSO is left to PSO, which allows more
+``SHARE``         in every run of the tests; TSO is left to PSO, which allows more
 ``PLAIN``         ``millrace check``
 ``DEEP``          ``millrace check --deep``: one preemption more, and the scenarios marked deep
+``ORDERS``        few schedules, on the memories that show a missing order: ``--orders``; and
+                  ``MORE_ORDERS``, where those show nothing
 ================  =================================================================================
 
-Bounds rise one by one, so that the first schedule that fails is one with the fewest preemptions.
+Bounds rise one by one, so the first failing schedule has the fewest preemptions.
 """
 
 from __future__ import annotations
@@ -23,40 +25,45 @@ from pathlib import Path
 from operators import registry
 from operators.check import progress
 from operators.check.explore import Explorer
-from operators.check.families import scenarios, share_of
+from operators.check.families import scenarios, share_of, uncovered
 from operators.check.pct import random_schedules
 from operators.check.scenario import Failure, Scenario
+from operators.check.shorten import shorten
 from operators.contract import Variant
 from operators.core.sources import import_closure
 
 SEED = 20_261_121
-# What an exploration may take, however many are still to come.
+# The least time of an exploration, however many are still to come.
 LEAST_SECONDS = 20
-# The most calls of each thread in a graph of states: with each one more there are several times as
-# many states.
+# The most calls of each thread in a graph of states: one call more multiplies the number of
+# states several times.
 MOST_CALLS = 3
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is tried.
+    """The bounds of a check.
 
     Attributes
     ----------
     preemptions : dict
         By kind of memory, the largest number.
     random : int
-        Schedules by priorities on each kind of memory, shared among a structure's scenarios.
+        Random schedules on each kind of memory, half by priorities and half random walks, shared
+        among a structure's scenarios.
     graphs : int
-        Of so many scenarios the graph of states is made; of a blocking structure's until one shows
-        that it is.
+        How many scenarios get a graph of states; a blocking structure gets graphs until one shows
+        the blocking.
     states : int
         The most states of a graph; of a longer program only the first calls are taken.
     seconds : float
-        For all explorations of a structure; what one does not use is there for those behind it. One
-        that takes more than its share is cut off, and the report says so.
+        For all explorations of a structure; an exploration leaves unused time to the later ones.
+        One that exceeds its share is cut off, and the report says so.
     schedules : float
-        The most of one exploration, which is cut off likewise, at the same place each time.
+        The most schedules of one exploration; the cut is at the same schedule each time.
+    most : dict
+        By kind of memory a smaller number of schedules: where a load draws among old stores, an
+        exploration has many times the schedules.
     deep : bool
         Whether scenarios marked deep are run.
     """
@@ -67,31 +74,41 @@ class Size:
     states: int
     seconds: float = math.inf
     schedules: float = math.inf
+    most: Mapping[str, int] = field(default_factory=dict)
     deep: bool = False
 
 
-# What a cut leaves out is no sample: an exploration changes the last choice first, so that in its
-# first hundreds of schedules the last preemption comes late. The random ones are of all kinds. With
-# half of those, and 60 of the others, no mutant survives either; with one graph one of 147 does.
-SHARE = Size({"sc": 2, "pso": 1}, random=200, graphs=2, states=2_000, schedules=100)
-PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=100, states=4_000)
+# The schedules before the cut are no sample: an exploration changes the last choice first, so the
+# first hundreds of schedules preempt late. The random schedules cover all kinds. Half as many of
+# these, and 60 of the others, let no mutant survive either; one graph lets one of 147 survive.
+SHARE = Size({"sc": 2, "pso": 1, "rc11": 0}, random=200, graphs=2, states=2_000, schedules=100)
+PLAIN = Size(
+    {"sc": 2, "pso": 1, "tso": 1, "rc11": 1}, random=4_000, graphs=100, states=4_000,
+    most={"rc11": 200},
+)  # fmt: skip
 DEEP = Size(
-    {"sc": 3, "pso": 2, "tso": 1}, random=20_000, graphs=100, states=10_000, seconds=240, deep=True
-)
+    {"sc": 3, "pso": 2, "tso": 1, "rc11": 2}, random=20_000, graphs=100, states=10_000, seconds=240,
+    deep=True,
+)  # fmt: skip
+# Where an order is weakened: only races and old stores show it.
+ORDERS = Size({"sc": 1, "rc11": 1}, random=600, graphs=0, states=0, schedules=60)
+# Once more, for an order that these do not miss.
+MORE_ORDERS = replace(ORDERS, random=1_200, schedules=600)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Finding:
-    """A failure of one scenario, or of a variant whose scenarios cannot be made.
+    """A failure of a scenario, or of a variant whose scenarios cannot be made.
 
     Attributes
     ----------
     scenario : str
-        Its name, or ``family/id`` of the variant.
+        The scenario's name, or ``family/id`` of the variant.
     check, message : str
         As in `Failure`.
     schedule : str
-        Replays it; empty where it failed before the first step. Then the message says the program.
+        Replays the failure; empty if it came before the first step. The message then lists the
+        program.
     """
 
     scenario: str
@@ -102,7 +119,7 @@ class Finding:
 
 @dataclass
 class Report:
-    """What was tried of a variant, and what was found.
+    """The extent of a check of one variant, and the findings.
 
     Attributes
     ----------
@@ -111,8 +128,12 @@ class Report:
     marks : dict
         By mark the shortest schedule that passes it.
     cut : list of str
-        Explorations that took longer or had more schedules than they may, and graphs that were
-        too large.
+        Explorations that exceeded their time or number of schedules, and graphs that were too
+        large.
+    uncovered : list of str
+        Values of a table of dimensions that no program has, with the reasons.
+    rests : int
+        States between calls on which invariants were judged, and states at the end.
     blocking : str
         For a blocking variant, a schedule after which stopping a thread stops the others.
     """
@@ -123,11 +144,13 @@ class Report:
     schedules: int = 0
     steps: int = 0
     states: int = 0
+    rests: int = 0
     seconds: float = 0.0
     findings: list[Finding] = field(default_factory=list)
     marks: dict[str, str] = field(default_factory=dict)
     missing_marks: list[str] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
+    uncovered: list[str] = field(default_factory=list)
     blocking: str = ""
 
 
@@ -137,14 +160,14 @@ Say = Callable[[str], None]
 def check_variant(
     variant: Variant, size: Size, say: Say = lambda text: None, first_only: bool = False
 ) -> Report:
-    """Run all scenarios of a variant in every way.
+    """Run all scenarios of a variant on every memory, then check progress and marks.
 
     Parameters
     ----------
     variant : Variant
     size : Size
     say : callable
-        Told what is being done, a line at a time.
+        Called with each stage of the check, a line at a time.
     first_only : bool
         End at the first finding.
     """
@@ -159,11 +182,14 @@ def check_variant(
         report.findings.append(_found(f"{variant.family}/{variant.id}", failure))
         report.seconds = time.perf_counter() - started
         return report
+    report.uncovered = uncovered(variant)
     allowance = _Allowance(size, len(chosen), report.cut)
     for scenario in chosen:
         report.scenarios += 1
         try:
             random = -(-size.random // len(chosen))
+            if not size.deep:
+                random = int(min(random, scenario.schedules))
             for explorer in _check_scenario(scenario, size, random, say, allowance):
                 _add(report, explorer, lengths)
         except Failure as failure:
@@ -171,7 +197,8 @@ def check_variant(
             if first_only:
                 break
     if not (first_only and report.findings):
-        _check_progress(variant, chosen, size, report, say)
+        if size.graphs:
+            _check_progress(variant, chosen, size, report, say)
         reached = set(report.marks)
         report.missing_marks = sorted(marks_of(variant) - reached)
     report.seconds = time.perf_counter() - started
@@ -186,6 +213,8 @@ def _add(report: Report, explorer: Explorer, lengths: dict[str, tuple[int, int]]
     tally = explorer.tally
     report.schedules += tally.schedules
     report.steps += tally.steps
+    if explorer.scenario.invariants is not None:
+        report.rests += len(explorer.judge.rests) + len(explorer.judge.states)
     for mark, (turns, steps, schedule) in tally.marks.items():
         if mark not in lengths or (turns, steps) < lengths[mark]:
             lengths[mark] = turns, steps
@@ -193,18 +222,21 @@ def _add(report: Report, explorer: Explorer, lengths: dict[str, tuple[int, int]]
 
 
 class _Allowance:
-    """The time that the explorations of a structure may take together, and the most schedules."""
+    """The time that all explorations of a structure share, and the most schedules of each."""
 
     def __init__(self, size: Size, scenarios: int, cut: list[str]) -> None:
         self._ends = time.perf_counter() + size.seconds
-        self._most = size.schedules
+        self._most, self._by_memory = size.schedules, size.most
         self._deep = size.deep
         self._left = scenarios * sum(most + 1 for most in size.preemptions.values())
         self._cut = cut
 
-    def spend(self, scenario: Scenario, schedules: Iterator[object], what: str) -> None:
-        """Run through `schedules`, or as many as there is time for and as may be."""
+    def spend(
+        self, scenario: Scenario, memory: str, schedules: Iterator[object], what: str
+    ) -> None:
+        """Run through `schedules`, as far as the limits on time and number allow."""
         most = self._most if self._deep else min(self._most, scenario.schedules)
+        most = min(most, self._by_memory.get(memory, most))
         now = time.perf_counter()
         ends = now + max((self._ends - now) / self._left, LEAST_SECONDS)
         self._left -= 1
@@ -217,20 +249,31 @@ class _Allowance:
 def _check_scenario(
     scenario: Scenario, size: Size, random: int, say: Say, allowance: _Allowance
 ) -> Iterator[Explorer]:
-    """Try a scenario in every way, the quickest first; yield each explorer when it is done."""
+    """Explore a scenario on each memory, the quickest first; yield each finished explorer."""
     for memory, most in size.preemptions.items():
         explorer = Explorer(scenario, memory)
         for preemptions in range(most + 1):
             what = f"{scenario.name}: {memory}, {preemptions} preemptions"
             say(what)
             with closing(explorer.every_schedule(preemptions)) as schedules:
-                allowance.spend(scenario, schedules, what)
+                allowance.spend(scenario, memory, schedules, what)
         # One thread has one schedule.
         if len(scenario.programs) > 1:
             say(f"{scenario.name}: {memory}, {random} random schedules")
-            for _ in random_schedules(scenario, count=random, seed=SEED, explorer=explorer):
-                pass
+            _run_at_random(explorer, random)
         yield explorer
+
+
+def _run_at_random(explorer: Explorer, count: int) -> None:
+    """Run schedules by priorities and as many random walks; shorten the first that fails."""
+    try:
+        for walk in (False, True):
+            for _ in random_schedules(
+                explorer.scenario, count=-(-count // 2), seed=SEED, explorer=explorer, walk=walk
+            ):
+                pass
+    except Failure as failure:
+        raise shorten(explorer, failure) from failure
 
 
 # --- progress ------------------------------------------------------------------------------------
@@ -240,7 +283,7 @@ def _check_progress(
     variant: Variant, chosen: list[Scenario], size: Size, report: Report, say: Say
 ) -> None:
     graphs = 0
-    # Of a blocking structure, until one shows it: some programs take no lock in common.
+    # A blocking structure needs one graph that shows it: some programs share no lock.
     picked = chosen if variant.progress == "blocking" else _spread(chosen, size.graphs)
     for scenario in picked:
         if report.blocking:
@@ -276,16 +319,17 @@ def _check_progress(
 
 
 def _spread(chosen: list[Scenario], count: int) -> list[Scenario]:
-    """Return `count` scenarios from all over the list, which begins with the simplest."""
+    """Return `count` scenarios spread evenly over the list, which begins with the simplest."""
     every = max(1, len(chosen) // count)
     return chosen[every // 2 :: every][:count]
 
 
 def _largest_graph(scenario: Scenario, states: int, upwards: bool) -> progress.Graph | None:
-    """Return the graph of a scenario, or of its first calls where it has too many states.
+    """Return the graph of a scenario, or of its first calls if it has too many states.
 
-    Upwards, from the first calls on, one graph at most is made in vain. But a thread that holds a
-    lock over several calls has to come to the last one, so of those the whole program comes first.
+    Upwards, from one call a thread on, at most one graph is made in vain. A thread that holds a
+    lock over several calls has to reach the last one, so a blocking structure starts from the whole
+    program.
     """
     most = min(max(map(len, scenario.programs)), MOST_CALLS)
     found = None
@@ -306,10 +350,11 @@ def _largest_graph(scenario: Scenario, states: int, upwards: bool) -> progress.G
 
 
 def marks_of(variant: Variant) -> set[str]:
-    """Return the marks whose names begin with the variant's module, in all that it is made from.
+    """Return the marks of the variant's module, searched in its import closure.
 
-    Or with the module and more behind a "_", as parts of it are called. A part that serves several
-    variants names the one whose scenarios pass the mark.
+    A mark belongs to a module if its name begins with the module's name, or with that name, "_" and
+    a suffix for a part. A part that serves several variants names the one whose scenarios pass the
+    mark.
     """
     module = importlib.import_module(registry.module_of(variant))
     stem = module.__name__.rpartition(".")[2]

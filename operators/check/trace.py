@@ -1,4 +1,4 @@
-"""A schedule for people: what each step did, where in the source, and the two sides of a race."""
+"""A readable schedule: the operation and source line of each step, and both sides of a race."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from operators.check.explore import Explorer
 from operators.check.scenario import Failure
-from operators.check.words import RacyWords, Words
+from operators.check.shared_memory import RacyWords, Words
 from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, SEQ_CST
 
 ORDERS = {
@@ -26,7 +26,7 @@ class Access(NamedTuple):
     """One access of a shared word, or another step."""
 
     thread: int
-    what: str  # with its arguments and result
+    what: str  # with arguments and result
     words: Words | None
     index: int
     place: str  # file:line of the source, and the function
@@ -41,7 +41,7 @@ class Tracer:
         self.accesses: list[Access] = []
 
     def wrap(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `function` of the machine with its calls recorded."""
+        """Return `function` of the machine, with each call recorded."""
         plain = name in ("read", "write")
 
         def traced(*arguments: Any) -> Any:
@@ -69,7 +69,7 @@ class Tracer:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Record accesses of elements too; the atomics are wrapped as they are installed."""
+        """Record accesses of elements too; atomics are wrapped when installed."""
         found = [
             (kind, method, name, getattr(kind, method))
             for kind, names in ((Words, ("read", "write")), (RacyWords, ("looks", "changes")))
@@ -84,7 +84,7 @@ class Tracer:
                 setattr(kind, method, function)
 
     def lines(self) -> list[str]:
-        """Return the steps, one a line, with the plain accesses of words that failed."""
+        """Return the steps, one a line, and the plain accesses of a word with a failure."""
         failed = {(id(a.words), a.index) for a in self.accesses if a.what.endswith("<-- here")}
         lines = []
         for access in self.accesses:
@@ -96,7 +96,7 @@ class Tracer:
         return lines
 
     def both_sides(self) -> str:
-        """Return where the failing access stands, and the last one of another thread there."""
+        """Return the source lines of the failing access and of another thread's last before it."""
         last = self.accesses[-1] if self.accesses else None
         if last is None or not last.what.endswith("<-- here") or last.words is None:
             return ""
@@ -117,12 +117,12 @@ def _place() -> str:
 
 
 def trace_of(explorer: Explorer, schedule: str) -> tuple[list[str], Failure | None]:
-    """Run a schedule once more and return its steps as lines, and how it failed.
+    """Run a schedule once more and return the steps as lines, and the failure.
 
     Parameters
     ----------
     explorer : Explorer
-        Of the schedule's scenario and memory.
+        For the schedule's scenario and memory.
     schedule : str
 
     Returns
@@ -130,7 +130,7 @@ def trace_of(explorer: Explorer, schedule: str) -> tuple[list[str], Failure | No
     lines : list of str
         A step each: thread, source line and function, word, operation with arguments and result.
     failure : Failure or None
-        With both source lines in its message where two accesses clash.
+        With both source lines in the message if two accesses race.
     """
     tracer = Tracer(explorer)
     explorer.machine.wrap = tracer.wrap

@@ -1,4 +1,4 @@
-"""The family of gates: what each provides, and what a bench of one takes."""
+"""The family of gates: the operations of a gate, and the settings of the gate bench."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ MOST_READERS = 64
 
 
 class GateAnswers(NamedTuple):
-    """When a gate may say FULL or NOT_READY, where its paper leaves that open.
+    """When a gate may answer FULL or NOT_READY, where the paper leaves that open.
 
-    `operators.gate.specification` holds the gate to it.
+    `operators.gate.specification` checks the gate against it.
 
     Attributes
     ----------
     room : callable
         ``room(ahead)``: with fewer tuples of a source before the slowest reader, FULL is wrong.
     holds : callable
-        ``holds(ahead, batch)``: how many last tuples of an open source it may keep to itself.
-        `batch` is that parameter of the gate, 1 where it has none.
+        ``holds(ahead, batch)``: how many last tuples of an open source the gate may hold back.
+        `batch` is the gate's parameter of that name, 1 where there is none.
     pins : bool
         Whether a source that is in the middle of a call may keep all others full.
     """
@@ -37,15 +37,15 @@ EXACT = GateAnswers()
 
 
 class GateOperations(NamedTuple):
-    """What a gate (S-Merge) provides.
+    """The operations of a gate (S-Merge).
 
     ``make_state(sources, readers, ahead, **parameters)`` returns a NamedTuple of arrays.
     ``insert_tuple(state, source, timestamp, key, value)`` answers ACCEPTED, FULL or OUT_OF_ORDER.
     ``get_next_ready_tuple(state, reader, out)`` answers READY (and fills ``out`` with timestamp,
     source, key, value), NOT_READY or END. ``close_source(state, source)`` answers ACCEPTED or FULL.
-    ``check_invariants(state)`` is plain Python over a gate at rest and raises AssertionError.
-    ``answers`` is declared beside ``make_state``, whose numbers it follows from. Without it, when
-    the gate is FULL is its own affair, and how many tuples it keeps back is found by trying.
+    ``check_invariants(state)`` is plain Python over a quiescent gate and raises AssertionError.
+    ``answers`` is declared in the same module as ``make_state``, on whose numbers it depends.
+    Without it the gate may be FULL at any time, and a trial finds how many tuples it holds back.
 
     Delivery is in the total order (timestamp, source, position in the source).
     """

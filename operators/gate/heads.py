@@ -1,14 +1,14 @@
-"""What a reader remembers of its queues: the timestamp of each one's oldest tuple.
+"""A reader's cache of the heads: the timestamp of each queue's oldest tuple.
 
-MQ and MQLF look into every queue for every tuple, as printed. Only their reader removes, so a head
-that was seen stays the head until it is taken, and may as well be remembered: then only the queue
-that was taken from last has to be looked at again. That is what the multi-queues outside the paper
-have in common.
+MQ and MQLF poll every queue for every tuple, as printed. Only the reader removes, so a head stays
+the head until it is taken, and may as well be cached: then only the queue that was taken from last
+has to be polled again. The multi-queues outside the paper share this cache.
 
-A word a source: the timestamp of its head, ``UNKNOWN`` where it has to be looked at, ``NO_MORE``
-once the source is closed and its queue empty. Only the reader touches them. Both special words are
-chosen so that plain comparison does the rest: the lowest word is UNKNOWN as long as one head is,
-and NO_MORE when nothing is left; among equal words the lowest source number goes first.
+One word a source: the timestamp of the head, ``UNKNOWN`` where the queue has to be polled,
+``NO_MORE`` once the source is closed and the queue empty. Only the reader touches the words. Both
+special words are chosen so that plain comparison suffices: the lowest word is UNKNOWN as long as
+one head is, and NO_MORE when no tuple is left; among equal words the lowest source number goes
+first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_MORE = TIMESTAMP_LIMIT
 
 def make_heads(sources: int) -> np.ndarray:
     """Return the heads of `sources` queues, int64, all UNKNOWN."""
-    # Whole lines, so that nothing of another thread lies beside them.
+    # Whole cache lines, so that there is no false sharing with another thread's words.
     heads = aligned_words(whole_lines(sources))
     heads[:] = UNKNOWN
     return heads[:sources]
@@ -35,7 +35,7 @@ def make_heads(sources: int) -> np.ndarray:
 
 @inlined
 def lowest_head(heads):
-    """Return the source whose head is the lowest; of equal ones the first."""
+    """Return the source with the lowest head; the first one among equals."""
     earliest = 0
     lowest = heads[0]
     for source in range(1, heads.shape[0]):
@@ -54,8 +54,8 @@ def reading_by_heads(look: Callable[..., int], take: Callable[..., int]) -> Call
     look : callable
         ``look(queues, source)`` returns the word of a queue's head.
     take : callable
-        ``take(queues, source, out)`` removes the head of a queue that is known to have one, into
-        `out`, and returns the word of the next.
+        ``take(queues, source, out)`` moves the head of a queue known not to be empty into `out`,
+        and returns the word of the next head.
     """
 
     @inlined
@@ -66,7 +66,7 @@ def reading_by_heads(look: Callable[..., int], take: Callable[..., int]) -> Call
             source = lowest_head(heads)
             if heads[source] != UNKNOWN:
                 break
-            # An unknown head comes before all others; once around for each source not yet met.
+            # An unknown head precedes all others; one iteration for each source not yet met.
             heads[source] = look(state.queues, source)
             if heads[source] == UNKNOWN:
                 return NOT_READY

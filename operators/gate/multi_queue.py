@@ -1,32 +1,33 @@
-"""MQ's S-Merge: a bounded queue a source, each under a lock, and a reader that looks into all.
+"""MQ's S-Merge: a bounded queue for each source under a lock, and a reader that polls all queues.
 
-The baseline of "Efficient data streaming multiway aggregation" (section 5.3, Algorithm 2), as it
-stands in Borealis and StreamCloud::
+The baseline of "Efficient data streaming multiway aggregation" (section 5.3, Algorithm 2), as found
+in Borealis and StreamCloud::
 
     source 0 --add--> [ 3 | 5 | 8 ] lock 0 --+
     source 1 --add--> [ 4 | 4     ] lock 1 --+-- reader: peeks at every head, takes the lowest (3)
     source 2 --add--> [           ] lock 2 --+           unless an open source's queue is empty
 
-What is guaranteed:
+Guarantees:
 
 1. A queue holds at most `ahead` tuples, in the order of delivery; a full one answers FULL.
 2. A queue's `head`, `tail`, `closed` and cells are touched only by the holder of its lock.
 3. The reader returns the total order (timestamp, source, position), each tuple once, and only ready
-   tuples: while an open source's queue is empty nothing is returned, since its next tuple may come
-   before every head; else the lowest head is ready, because each source's last tuple is at or after
-   its head.
+   tuples: while an open source's queue is empty nothing is returned, since the source's next tuple
+   may come before every head; otherwise the lowest head is ready, because each source's last tuple
+   is at or after the head of that source.
 
-An operation linearizes where it holds the lock of the queue it changes. Looking at the heads is not
-one atomic step and need not be: only the reader removes, so a head seen stays the head, and a queue
-found filled stays so. Waiting is the mutex's, so progress is blocking.
+An operation linearizes in the critical section of the queue it changes. Reading the heads is not
+one atomic step and need not be: only the reader removes, so a head stays the head once read, and a
+queue found filled stays so. Waiting is the mutex's, so progress is blocking.
 
-The rival is neither stronger nor weaker than printed: the reader locks every queue for every
-tuple, and once more the one it takes from; heads are not cached; locks are pthread mutexes.
+The rival is neither stronger nor weaker than printed: for every tuple the reader locks every queue,
+and then once more the one it takes from; heads are not cached; locks are pthread mutexes.
 
 # ASSUME: the paper's queues are unbounded. Here `ahead` bounds each, as in all variants.
-# ASSUME: Algorithm 2 breaks no ties; the lowest source number goes first, so that the order is one.
-# ASSUME: the paper's streams do not end. A closed source's queue no longer holds the others back
-# once it is empty.
+# ASSUME: Algorithm 2 breaks no ties; the lowest source number goes first, so that the order is
+# unique.
+# ASSUME: the paper's streams do not end. Here a closed source's empty queue no longer holds the
+# others back.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ CELL_VALUE = 2
 
 
 class MultiQueueState(NamedTuple):
-    """The queues. S is the count of sources, size the power of two at or above `ahead`."""
+    """The queues. S is the count of sources, size the least power of two not below `ahead`."""
 
     # A pthread mutex a source.
     locks: np.ndarray
@@ -75,8 +76,8 @@ class MultiQueueState(NamedTuple):
     queues: np.ndarray
     # S * size * CELL_WORDS; timestamp, key, value. By the lock's holder.
     cells: np.ndarray
-    # S * LINE_WORDS; timestamp of the source's last tuple, the limit once closed. Only its source
-    # thread, hence unlocked.
+    # S * LINE_WORDS; timestamp of the source's last tuple, the limit once closed. Private to the
+    # source's thread, hence unlocked.
     last: np.ndarray
     sources: int
     ahead: int
@@ -98,7 +99,7 @@ def make_state(sources: int, readers: int, ahead: int) -> MultiQueueState:
     Raises
     ------
     UsageError
-        When a number is out of its limits.
+        When a number is out of range.
     """
     check_gate_shape("multi-queue", sources, readers, ahead, most_readers=1)
     size = 1 << (ahead - 1).bit_length()
@@ -116,7 +117,7 @@ def make_state(sources: int, readers: int, ahead: int) -> MultiQueueState:
 
 @inlined
 def cell_of(state, source, count):
-    """Return where the `count`-th tuple of `source` lies in `cells`."""
+    """Return the index in `cells` of the `count`-th tuple of `source`."""
     return (source * (state.mask + 1) + (count & state.mask)) * CELL_WORDS
 
 
@@ -154,7 +155,7 @@ def close_source(state, source):
     store(state.queues, source * LINE_WORDS + CLOSED, 1, RELAXED)
     # Linearizes close_source.
     release(state.locks, source)
-    state.last[source * LINE_WORDS] = TIMESTAMP_LIMIT  # what comes now is out of order
+    state.last[source * LINE_WORDS] = TIMESTAMP_LIMIT  # later tuples are out of order
     return ACCEPTED
 
 
@@ -176,7 +177,7 @@ def get_next_ready_tuple(state, reader, out):
         status, timestamp = get_next_ready_tuple_peek(state, source)
         if status == NOT_READY:
             return NOT_READY
-        # Strictly below: of equal timestamps the lowest source number goes first.
+        # Strictly below: among equal timestamps the lowest source number goes first.
         if status == READY and (earliest < 0 or timestamp < lowest):
             earliest = source
             lowest = timestamp
@@ -188,7 +189,7 @@ def get_next_ready_tuple(state, reader, out):
 
 @inlined
 def get_next_ready_tuple_peek(state, source):
-    """Look at a queue's head: READY and its timestamp, NOT_READY (empty) or END (and closed)."""
+    """Return READY and the timestamp of a queue's head, NOT_READY (empty) or END (and closed)."""
     queue = source * LINE_WORDS
     timestamp = 0
     acquire(state.locks, source)
@@ -207,7 +208,7 @@ def get_next_ready_tuple_peek(state, source):
 
 @inlined
 def get_next_ready_tuple_take(state, source, out):
-    """Remove the head of a queue that is known to have one, into `out`."""
+    """Move the head of a queue known not to be empty into `out`."""
     acquire(state.locks, source)
     take_locked(state, source, out)
     # Linearizes get_next_ready_tuple.
@@ -216,7 +217,7 @@ def get_next_ready_tuple_take(state, source, out):
 
 @inlined
 def take_locked(state, source, out):
-    """Remove the head of a queue that is known to have one, into `out`, for who holds its lock."""
+    """Move the head of a queue known not to be empty into `out`; the caller holds the lock."""
     queue = source * LINE_WORDS
     head = load(state.queues, queue + HEAD, RELAXED)
     cell = cell_of(state, source, head)
@@ -228,7 +229,7 @@ def take_locked(state, source, out):
 
 
 def check_invariants(state: MultiQueueState) -> None:
-    """Check a gate at rest (no thread inside an operation).
+    """Check a quiescent gate (no thread inside an operation).
 
     Raises
     ------

@@ -1,24 +1,24 @@
-"""MQ whose reader remembers the heads: one lock a tuple instead of S + 1.
+"""MQ with a reader that caches the heads: one lock a tuple instead of S + 1.
 
-In no paper. Queues, locks and sources are those of `multi_queue`; only the reader differs. It looks
-at a queue when it has taken from it, under the very lock it takes with, and remembers what it saw
+In no paper. Queues, locks and sources are those of `multi_queue`; only the reader differs. When it
+takes a tuple from a queue it reads the next head in the same critical section, and caches it
 (`operators.gate.heads`)::
 
     source 0 --add--> [ 3 | 5 | 8 ] lock 0 --+    heads: 3 4 ?
     source 1 --add--> [ 4 | 4     ] lock 1 --+--> reader: takes the lowest head and looks at the
     source 2 --add--> [           ] lock 2 --+            next one, in one holding of the lock
 
-A queue that was empty is asked again, under its lock, until it has a head or is closed.
+The reader polls a queue that was empty, under the lock, until the queue has a head or is closed.
 
-So the ratio to MQ is what MQ loses by asking every queue again, and the ratio of MQLF's rings to
-this is what a mutex costs.
+The ratio to MQ is thus the cost of polling every queue again, and the ratio of MQLF's rings to this
+variant is the cost of a mutex.
 
-What is guaranteed, beside 1 to 3 of `multi_queue`:
+Guarantees, in addition to 1 to 3 of `multi_queue`:
 
-4. A remembered head is the timestamp of its queue's head. Only the reader takes, so it stays so; a
+4. A cached head is the timestamp of its queue's head. Only the reader takes, so it stays valid; a
    queue that was seen empty and closed stays both.
 
-An operation linearizes where it holds the lock of the queue it changes. Progress is blocking.
+An operation linearizes in the critical section of the queue it changes. Progress is blocking.
 
 # ASSUME: as in `multi_queue`.
 """
@@ -49,7 +49,7 @@ from operators.gate.multi_queue import (
 
 
 class MultiQueueCachedState(NamedTuple):
-    """MQ's queues, and the heads that the reader remembers."""
+    """MQ's queues, and the heads that the reader caches."""
 
     queues: MultiQueueState
     heads: np.ndarray  # [sources]; only the reader (4)
@@ -75,7 +75,7 @@ def close_source(state, source):
 
 @inlined
 def locked_head(queues, source):
-    """Return the timestamp of a queue's head, or NO_MORE or UNKNOWN, for who holds its lock."""
+    """Return a queue's head timestamp, or NO_MORE or UNKNOWN; the caller holds the lock."""
     queue = source * LINE_WORDS
     # Relaxed throughout: the lock orders its holders (2).
     head = load(queues.queues, queue + HEAD, RELAXED)
@@ -98,7 +98,7 @@ def look(queues, source):
 
 @inlined
 def take(queues, source, out):
-    """Remove the head of a queue that is known to have one, into `out`, and return the next."""
+    """Move the head of a queue known not to be empty into `out`, and return the next head."""
     acquire(queues.locks, source)
     take_locked(queues, source, out)
     following = locked_head(queues, source)
@@ -111,7 +111,7 @@ get_next_ready_tuple = reading_by_heads(look, take)
 
 
 def check_invariants(state: MultiQueueCachedState) -> None:
-    """Check a gate at rest (no thread inside an operation).
+    """Check a quiescent gate (no thread inside an operation).
 
     Raises
     ------

@@ -8,18 +8,18 @@ not depend only on the use of locks"::
     source 1 --enqueue--> 4 -> 4 -------+-- reader: peeks at every head, dequeues the lowest (3)
     source 2 --enqueue--> --------------+           unless an open source's queue is empty
 
-What is guaranteed:
+Guarantees:
 
 1. A queue holds at most `ahead` tuples, in the order of delivery; a full one answers FULL.
-2. A source's tuples are in its queue before `closed` says that it delivers no more.
+2. A source's tuples are in the source's queue before `closed` says that it delivers no more.
 3. The reader returns the total order (timestamp, source, position), each tuple once, and only ready
-   tuples, by the argument of `multi_queue`: only the reader removes, so a head seen stays the head.
+   tuples, as argued in `multi_queue`: only the reader removes, so a head stays the head once read.
 
-An insertion linearizes at the enqueue, a tuple's return at its dequeue (both in
-`operators.core.michael_scott_queue`); NOT_READY at the peek that found an open queue empty. Nobody
-waits for anybody: lock-free.
+An insertion linearizes at the enqueue, a tuple's return at the dequeue (both in
+`operators.core.michael_scott_queue`); NOT_READY at the peek that found an open queue empty. No
+thread waits for another: lock-free.
 
-Nothing is added to what MQ does: one peek at each queue for every tuple, and no head is remembered.
+Nothing is added to MQ: one peek at each queue for every tuple, and heads are not cached.
 
 # ASSUME: as in `multi_queue`: queues are bounded by `ahead`, the lowest source number breaks ties,
 # and a closed source no longer holds the others back once its queue is empty.
@@ -63,7 +63,7 @@ from operators.core.michael_scott_queue import TIMESTAMP as NODE_TIMESTAMP
 from operators.gate.family import EXACT, GateOperations
 from operators.gate.shape import AHEAD, check_gate_bytes, check_gate_shape
 
-# Places of the reader's scratch words: a dequeued (timestamp, key, value).
+# Words of the reader's scratch: a dequeued (timestamp, key, value).
 TIMESTAMP = 0
 KEY = 1
 VALUE = 2
@@ -76,9 +76,10 @@ class MultiQueueLockFreeState(NamedTuple):
     queues: Queues
     # S * LINE_WORDS; 1 once the source is closed (2). Written by the source, read by the reader.
     closed: np.ndarray
-    # S * LINE_WORDS; timestamp of the source's last tuple, the limit once closed. Only its source.
+    # S * LINE_WORDS; timestamp of the source's last tuple, the limit once closed. Private to the
+    # source.
     last: np.ndarray
-    # LINE_WORDS; a tuple on its way out. Only the reader.
+    # LINE_WORDS; the tuple being dequeued. Only the reader.
     scratch: np.ndarray
     sources: int
 
@@ -91,14 +92,14 @@ def make_state(sources: int, readers: int, ahead: int) -> MultiQueueLockFreeStat
     sources : int
         Count of sources, at least 1.
     readers : int
-        Must be 1: a queue gives each tuple away once.
+        Must be 1: a queue delivers each tuple once.
     ahead : int
         Tuples a source may be ahead of the reader.
 
     Raises
     ------
     UsageError
-        When a number is out of its limits.
+        When a number is out of range.
     """
     check_gate_shape("multi-queue-lock-free", sources, readers, ahead, most_readers=1)
     words = sources * (ahead + 1) * NODE_WORDS
@@ -132,7 +133,7 @@ def close_source(state, source):
     # RELEASE keeps the source's enqueues before it; pairs with the load in the peek below (2).
     # Linearizes close_source.
     store(state.closed, source * LINE_WORDS, 1, RELEASE)
-    state.last[source * LINE_WORDS] = TIMESTAMP_LIMIT  # what comes now is out of order
+    state.last[source * LINE_WORDS] = TIMESTAMP_LIMIT  # later tuples are out of order
     return ACCEPTED
 
 
@@ -170,12 +171,12 @@ def get_next_ready_tuple(state, reader, out):
 
 @inlined
 def get_next_ready_tuple_peek(state, source):
-    """Look at a queue's head: READY and its timestamp, NOT_READY (empty) or END (and closed)."""
+    """Return READY and the timestamp of a queue's head, NOT_READY (empty) or END (and closed)."""
     there, timestamp = peek(state.queues, source)
     if there:
         return READY, timestamp
-    # ACQUIRE keeps this before the second peek: once the source is seen closed, all that it has
-    # delivered is seen too. Pairs with the store in close_source (2).
+    # ACQUIRE keeps this before the second peek: once the source is seen closed, all tuples that it
+    # has delivered are seen too. Pairs with the store in close_source (2).
     if load(state.closed, source * LINE_WORDS, ACQUIRE) == 0:
         # An earlier tuple may still come from here.
         return NOT_READY, 0
@@ -187,12 +188,12 @@ def get_next_ready_tuple_peek(state, source):
 
 
 def check_invariants(state: MultiQueueLockFreeState) -> None:
-    """Check a gate at rest (no thread inside an operation).
+    """Check a quiescent gate (no thread inside an operation).
 
     Raises
     ------
     AssertionError
-        When an invariant of the module's docstring, or one of its queues', is broken.
+        When an invariant of the module's docstring, or one of the queues, is broken.
     """
     michael_scott_queue.check_invariants(state.queues)
     for source in range(state.sources):
@@ -204,7 +205,7 @@ def check_invariants(state: MultiQueueLockFreeState) -> None:
 
 
 def _waiting_timestamps(queues: Queues, source: int) -> list[int]:
-    """Return the timestamps in a queue at rest; that there are at most `ahead` is its invariant."""
+    """Return the timestamps in a quiescent queue; the queue's invariant bounds them by `ahead`."""
     node = index_of(int(queues.ends[source * END_WORDS + HEAD]))
     timestamps: list[int] = []
     while (node := index_of(int(queues.nodes[node * NODE_WORDS + LINK]))) != NULL:

@@ -1,23 +1,23 @@
 """Rings under a loser tree: the reader compares log S heads for a tuple, and not S.
 
-In no paper, and what a merge of sorted runs looks like in a database (Knuth, The Art of Computer
-Programming 3, 5.4.1). The queues are those of `multi_queue_rings`; the heads stand in a tournament
-in which every match remembers its loser, and the place above it the winner of all::
+In no paper; the usual merge of sorted runs in a database (Knuth, The Art of Computer Programming 3,
+5.4.1). The queues are those of `multi_queue_rings`; the heads are in a tournament in which every
+match stores its loser, and the entry above the root match the winner of all::
 
     0              [3 of 0]                winner: the head that is taken next
     1         [4 of 1     lost]
     2    [5 of 1 lost] [9 of 3 lost]       sources 0 and 1 met in match 2, 2 and 3 in match 3
           0        1    2        3
 
-When the winner is taken, its source's next head plays the matches on the way up again: the others'
-outcomes stand. Whether it wins is a coin toss, so a match is played with selections, not branches.
+When the winner is taken, the same source's next head replays the matches on the way up; all other
+outcomes stay valid. Its chance in a match is even, so a match uses selections, not branches.
 
-What is guaranteed, beside 1, 2, 4 and 5 of `multi_queue_rings`:
+Guarantees, in addition to 1, 2, 4 and 5 of `multi_queue_rings`:
 
-6. The tree holds each source's head once: in a match that it lost, or as the winner. Every winner
-   is at or before all losers below it; of equal timestamps the lower source is the earlier.
-7. Once every source was met, only the winner can be UNKNOWN: it is the one that was taken from
-   last, and stays the winner until its head is there.
+6. The tree holds each source's head once: in the match that it lost, or as the winner. Every winner
+   is at or before all losers below it; among equal timestamps the lower source is earlier.
+7. Once every source was met, only the winner can be UNKNOWN: the source that was taken from last.
+   It stays the winner until its head is known.
 
 Linearization points and progress are those of `multi_queue_rings`.
 
@@ -47,7 +47,7 @@ from operators.gate.multi_queue_rings import (
     queue_take,
 )
 
-# Words of a place in the tree; place 0 is the winner's, place n >= 1 the loser's of match n.
+# Words of an entry of the tree; entry 0 holds the winner, entry n >= 1 the loser of match n.
 PLACE_WORDS = 2
 TIMESTAMP, SOURCE = 0, 1
 
@@ -56,7 +56,7 @@ class LoserTreeState(NamedTuple):
     """The rings, and the tournament of their heads."""
 
     queues: SourceRings
-    tree: np.ndarray  # [leaves * PLACE_WORDS]; head and source of each place (6). Only the reader
+    tree: np.ndarray  # [leaves * PLACE_WORDS]; head and source of each entry (6). Only the reader
     leaves: int  # sources, rounded up to a power of two
 
 
@@ -75,12 +75,12 @@ def make_state(sources: int, readers: int, ahead: int) -> LoserTreeState:
     Raises
     ------
     UsageError
-        When a number is out of its limits.
+        When a number is out of range.
     """
     queues = make_queues("multi-queue-loser-tree", sources, readers, ahead)
     leaves = 1 << (sources - 1).bit_length()
     tree = aligned_words(leaves * PLACE_WORDS)
-    # A leaf without a source has ended before it began.
+    # A leaf without a source has already ended.
     winners = {leaves + s: (UNKNOWN if s < sources else NO_MORE, s) for s in range(leaves)}
     for match in reversed(range(1, leaves)):
         winners[match], loser = sorted((winners[2 * match], winners[2 * match + 1]))
@@ -133,7 +133,7 @@ def get_next_ready_tuple(state, reader, out):
 
 @inlined
 def replay(tree, leaves, source, timestamp):
-    """Let the winner's source play its matches again with its next head."""
+    """Replay the matches of the winner's source with the next head."""
     match = (source + leaves) >> 1
     while match >= 1:
         place = match * PLACE_WORDS
@@ -150,7 +150,7 @@ def replay(tree, leaves, source, timestamp):
 
 
 def check_invariants(state: LoserTreeState) -> None:
-    """Check a gate at rest (no thread inside an operation).
+    """Check a quiescent gate (no thread inside an operation).
 
     Raises
     ------
@@ -164,7 +164,7 @@ def check_invariants(state: LoserTreeState) -> None:
     for timestamp, source in places:
         heads[source] = timestamp
     check_queues(state.queues, heads[: state.queues.sources])
-    # Who won a match is the one of its two who is not below it any more.
+    # The winner of a match is the one of the two sources that is not stored below it any more.
     winners = {state.leaves + s: (int(heads[s]), s) for s in range(state.leaves)}
     for match in reversed(range(1, state.leaves)):
         winners[match], loser = sorted((winners[2 * match], winners[2 * match + 1]))

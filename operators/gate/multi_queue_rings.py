@@ -1,29 +1,29 @@
-"""MQLF's merge over the cheapest queue there is: a ring from one source to the one reader.
+"""MQLF's merge over the cheapest queue: a single-producer/single-consumer ring for each source.
 
-In no paper. MQLF shows what MQ's locks cost and keeps all else; this shows what else there is to
-gain while the reader still sorts alone and compares S heads for every tuple::
+In no paper. MQLF shows the cost of MQ's locks and keeps all else; this shows how much more can be
+gained while the reader still sorts alone and compares S heads for every tuple::
 
     source 0 --publish--> [ 3 | 5 | 8 ] --+    heads: 3 4 ?
     source 1 --publish--> [ 4 | 4     ] --+--> reader: takes the lowest head, looks at that queue
     source 2 --publish--> [           ] --+            again; waits while one head is unknown
 
-Against `multi_queue_lock_free`: the queue is that of `operators.core.spsc_ring`, whose sides talk
-once a batch and not once a tuple; heads are remembered (`operators.gate.heads`); slots are given
-back a batch at a time.
+Compared with `multi_queue_lock_free`: the queue is that of `operators.core.spsc_ring`, whose
+producer and consumer communicate once a batch and not once a tuple; heads are cached
+(`operators.gate.heads`); slots are given back a batch at a time.
 
-What is guaranteed:
+Guarantees:
 
 1. A ring holds at most `ahead` tuples, in the order of delivery; a full one answers FULL.
-2. A source's tuples are in its ring before `closed` says that it delivers no more.
-3. A remembered head is the timestamp of its ring's front. Only the reader takes, so it stays so.
+2. A source's tuples are in the source's ring before `closed` says that it delivers no more.
+3. A cached head is the timestamp of its ring's front. Only the reader takes, so it stays valid.
 4. The reader returns the total order (timestamp, source, position), each tuple once, and only ready
-   tuples: with every head known or its source ended, each source's last tuple is at or after its
-   head, hence at or after the lowest.
+   tuples: with the head of every source known or the source ended, each source's last tuple is at
+   or after that source's head, hence at or after the lowest head.
 5. The reader keeps fewer than ``back`` slots of a ring, and ``back`` is at most `ahead`: the source
    of an empty ring always has room, so reader and source never wait for each other.
 
-An insertion linearizes at ``publish``, a tuple's return where the reader takes it; NOT_READY at the
-load that found an open ring empty. Wait-free on both sides.
+An insertion linearizes at ``publish``, a tuple's return where the reader takes the tuple; NOT_READY
+at the load that found an open ring empty. Both sides are wait-free.
 
 # ASSUME: as in `multi_queue`: queues are bounded by `ahead`, the lowest source number breaks ties,
 # and a closed source no longer holds the others back once its queue is empty.
@@ -72,20 +72,21 @@ TIMESTAMP, KEY, VALUE = 0, 1, 2
 
 
 class SourceRings(NamedTuple):
-    """The rings and what each source says of itself. S is the count of sources."""
+    """The rings and each source's words. S is the count of sources."""
 
     # S rings of `ahead` records: timestamp, key, value.
     rings: Rings
     # S * LINE_WORDS; 1 once the source is closed (2). Written by the source, read by the reader.
     closed: np.ndarray
-    # S * LINE_WORDS; timestamp of the source's last tuple, the limit once closed. Only its source.
+    # S * LINE_WORDS; timestamp of the source's last tuple, the limit once closed. Private to the
+    # source.
     last: np.ndarray
     sources: int
-    back: int  # slots of a ring are given back so many at a time (5); a power of two
+    back: int  # size of the batches in which slots of a ring are given back (5); a power of two
 
 
 class MultiQueueRingsState(NamedTuple):
-    """The rings, and the heads that the reader remembers."""
+    """The rings, and the heads that the reader caches."""
 
     queues: SourceRings
     heads: np.ndarray  # [sources]; only the reader (3)
@@ -97,7 +98,7 @@ def make_queues(name: str, sources: int, readers: int, ahead: int) -> SourceRing
     Raises
     ------
     UsageError
-        When a number is out of its limits.
+        When a number is out of range.
     """
     check_gate_shape(name, sources, readers, ahead, most_readers=1)
     check_gate_bytes(name, sources, ahead, sources * ring_size(ahead) * RECORD_WORDS)
@@ -113,19 +114,20 @@ def make_queues(name: str, sources: int, readers: int, ahead: int) -> SourceRing
 def given_back(ahead: int) -> int:
     """Return how many slots of a ring are given back at a time.
 
-    An eighth: a full source is let go on in large steps, and keeps most of its room. A quarter made
-    1.07 [0.91, 1.29] and 1.03 times as many tuples/s with 2 and 20 sources, a sixteenth 1.12 [1.06,
-    1.22] and 1.02 (three pairs in turns, two cores of an EPYC): nothing that both ways tell apart.
+    An eighth: a full source resumes in large steps, and keeps most of its room. A quarter made 1.07
+    [0.91, 1.29] and 1.03 times as many tuples/s with 2 and 20 sources, a sixteenth 1.12 [1.06,
+    1.22] and 1.02 (three pairs in turns, two cores of an EPYC): no difference that both counts of
+    sources confirm.
     """
     return max(1, ring_size(ahead) // 8)
 
 
 def ring_size(ahead: int) -> int:
-    """Return the slots of a ring, a power of two."""
+    """Return the number of slots of a ring, a power of two."""
     return 1 << (ahead - 1).bit_length()
 
 
-# All but one of a step may be taken and not given back.
+# All but one slot of a batch may be taken but not given back.
 ANSWERS = GateAnswers(room=lambda ahead: ahead - given_back(ahead) + 1)
 
 
@@ -144,7 +146,7 @@ def make_state(sources: int, readers: int, ahead: int) -> MultiQueueRingsState:
     Raises
     ------
     UsageError
-        When a number is out of its limits.
+        When a number is out of range.
     """
     queues = make_queues("multi-queue-rings", sources, readers, ahead)
     return MultiQueueRingsState(queues, make_heads(sources))
@@ -174,13 +176,13 @@ def queue_close(queues, source):
     # RELEASE keeps the source's tuples before it; pairs with the load in queue_head_of_empty (2).
     # Linearizes close_source.
     store(queues.closed, source * LINE_WORDS, 1, RELEASE)
-    queues.last[source * LINE_WORDS] = TIMESTAMP_LIMIT  # what comes now is out of order
+    queues.last[source * LINE_WORDS] = TIMESTAMP_LIMIT  # later tuples are out of order
     return ACCEPTED
 
 
 @inlined
 def queue_head(queues, source):
-    """Return the timestamp of a ring's front; NO_MORE at its end, UNKNOWN while it is empty."""
+    """Return the timestamp of a ring's front; NO_MORE once ended, UNKNOWN while it is empty."""
     place = front(queues.rings, source)
     if place == NO_SLOT:
         return queue_head_of_empty(queues, source)
@@ -189,9 +191,9 @@ def queue_head(queues, source):
 
 @inlined
 def queue_head_of_empty(queues, source):
-    """Look once more at a ring that was found empty."""
-    # ACQUIRE keeps this before the second look: once the source is seen closed, all that it has
-    # delivered is seen too. Pairs with the store in queue_close (2).
+    """Load the front of a ring again after it was found empty."""
+    # ACQUIRE keeps this before the second load: once the source is seen closed, all tuples that it
+    # has delivered are seen too. Pairs with the store in queue_close (2).
     if load(queues.closed, source * LINE_WORDS, ACQUIRE) == 0:
         # An earlier tuple may still come from here.
         return UNKNOWN
@@ -204,9 +206,9 @@ def queue_head_of_empty(queues, source):
 
 @inlined
 def queue_take(queues, source, out):
-    """Take the front of a ring that is known to have one, into `out`; return the next head."""
+    """Move the front of a ring known not to be empty into `out`; return the next head."""
     rings = queues.rings
-    # RELAXED: the reader's own position; the load that made the head known orders the record.
+    # RELAXED: the reader's private position; the load that made the head known orders the record.
     taken = load(rings.positions, source * RING_WORDS + TAKEN, RELAXED)
     place = slot_place(rings, source, taken)
     out[0] = load(rings.records, place + TIMESTAMP, RELAXED)
@@ -236,12 +238,12 @@ get_next_ready_tuple = reading_by_heads(queue_head, queue_take)
 
 
 def check_queues(queues: SourceRings, heads: np.ndarray) -> None:
-    """Check rings at rest, and that each of `heads` is what its ring says (3).
+    """Check quiescent rings, and that each of `heads` agrees with the ring (3).
 
     Raises
     ------
     AssertionError
-        When an invariant of the module's docstring, or one of its rings', is broken.
+        When an invariant of the module's docstring, or one of the rings, is broken.
     """
     spsc_ring.check_invariants(queues.rings)
     for source in range(queues.sources):
@@ -261,12 +263,12 @@ def check_queues(queues: SourceRings, heads: np.ndarray) -> None:
 
 
 def check_invariants(state: MultiQueueRingsState) -> None:
-    """Check a gate at rest (no thread inside an operation).
+    """Check a quiescent gate (no thread inside an operation).
 
     Raises
     ------
     AssertionError
-        When an invariant of the module's docstring, or one of its rings', is broken.
+        When an invariant of the module's docstring, or one of the rings, is broken.
     """
     check_queues(state.queues, state.heads)
 

@@ -1,17 +1,18 @@
-"""What every gate must return, written to be obvious and slow.
+"""The correct result of every gate, written to be obvious and slow.
 
 Two oracles for S-Merge (section 2 and Definition 1 of the multiway aggregation paper):
 
-* `merged` sorts all tuples of finished streams: the sequence a gate has returned at its end.
-* `ReadinessModel` follows a gate step by step: it knows after each insertion and each closing how
-  many tuples are ready, hence which a gate may return and which not.
+* `merged` sorts all tuples of finished streams: the sequence that a gate has returned in the end.
+* `ReadinessModel` follows a gate step by step: after each insertion and each closing it knows which
+  tuples are ready, hence which ones a gate may return.
 
-The words. The *total order* is (timestamp, source, position in the source). A tuple is *ready* when
-the last delivered tuple of every open source is at or after it in the total order; a closed source
-counts as being after everything.
+The *total order* is (timestamp, source, position in the source). A tuple is *ready* when the last
+delivered tuple of every open source is at or after it in the total order (when the watermark has
+reached it); a closed source counts as being after all tuples.
 
 # ASSUME: Definition 1 compares timestamps only, and so would release (5, source 1) while source 0
-# may still deliver another 5: two runs could differ. Comparing places in the total order cannot.
+# may still deliver another 5: two runs could differ. Comparing whole (timestamp, source, position)
+# triples cannot.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from operators.contract import ACCEPTED, OUT_OF_ORDER
 
 
 class ReferenceTuple(NamedTuple):
-    """A tuple in its place of the total order: comparing two compares their places."""
+    """A tuple with its position in the total order: tuples compare by that position."""
 
     timestamp: int
     source: int
@@ -60,7 +61,7 @@ def total_order(source: np.ndarray, timestamp: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     source, timestamp : int64 arrays of equal length
-        Rows of one source stand in the order in which it delivers them.
+        Rows of one source are in the order in which it delivers them.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def total_order(source: np.ndarray, timestamp: np.ndarray) -> np.ndarray:
 
 
 class ReadinessModel:
-    """A gate as one sorted list and one last tuple a source.
+    """A gate as one sorted list and the last tuple of each source.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class ReadinessModel:
         return ACCEPTED
 
     def close_source(self, source: int) -> int:
-        """Close a source: it holds nothing back any more."""
+        """Close a source: it holds no tuple back any more."""
         self.closed[source] = True
         return ACCEPTED
 

@@ -1,4 +1,4 @@
-"""A gate over arrays: a thread a stream, a thread that reads, and an entry for libraries.
+"""A gate over arrays: one thread for each stream, one that reads, and an entry for libraries.
 
 ::
 
@@ -6,8 +6,8 @@
     stream 1 --> [source 1] --insert_tuple--> | gate | --get_next_ready_tuple--> [reader] --> rows
     ...                                       +------+
 
-``run_gate`` merges streams that are each in the order of their timestamps. What comes out is their
-total order (timestamp, stream, position), whatever the threads do when.
+``run_gate`` merges streams that are each sorted by timestamp. The result is the total order
+(timestamp, stream, position) of the tuples, whatever the timing of the threads.
 """
 
 from __future__ import annotations
@@ -23,34 +23,40 @@ from operators import registry
 from operators.contract import READY, Variant
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.running.crew import Counts, Role
 from operators.running.drivers import make_steps_loop
-from operators.running.library import checked_times, input_roles, make_feed, run_to_the_end
+from operators.running.library import (
+    checked_streams,
+    checked_times,
+    input_roles,
+    make_feed,
+    run_to_the_end,
+)
+from operators.running.run_threads import Counts, Role
 
 
 def run_gate(variant: str, streams: Sequence[ArrayLike], **parameters: Any) -> np.ndarray:
-    """Merge sorted streams through a gate and return the order in which their tuples come out.
+    """Merge sorted streams through a gate and return the order in which the tuples come out.
 
     Parameters
     ----------
     variant : str
         Id of a gate.
     streams : sequence of array_like of int
-        The timestamps of each stream, from 0 up, which do not fall; in any unit.
+        The timestamps of each stream, from 0 up and never falling; in any unit.
     **parameters
-        The variant's own, such as ``ahead``.
+        The variant's parameters, such as ``ahead``.
 
     Returns
     -------
     int64 array (tuples, 2)
-        Stream and position in it of each tuple, in the total order. With it any column of the
-        streams is put into that order.
+        Stream and position in the stream of each tuple, in the total order. Use it to put any
+        column of the streams into that order.
 
     Raises
     ------
     UsageError
-        When an argument is no good, or the variant does not take it.
-    crew.RunFailed
+        When an argument is invalid, or the variant does not take it.
+    run_threads.RunFailed
         When a thread failed.
 
     Examples
@@ -60,7 +66,10 @@ def run_gate(variant: str, streams: Sequence[ArrayLike], **parameters: Any) -> n
     """
     gate = registry.variant("gate", variant)
     given = gate.settings(parameters)
-    times = [checked_times(f"timestamps of stream {n}", each) for n, each in enumerate(streams)]
+    times = [
+        checked_times(f"timestamps of stream {number}", each)
+        for number, each in enumerate(checked_streams("streams", streams))
+    ]
     rows = np.zeros(2 * sum(map(len, times)), dtype=np.int64)
     run_to_the_end(
         _roles(gate, times, given, rows),
@@ -73,7 +82,7 @@ def run_gate(variant: str, streams: Sequence[ArrayLike], **parameters: Any) -> n
 
 @cache
 def make_read_step(get_next_ready_tuple):
-    """Return a reader's step: ``step(state, out, count, rows)`` keeps the next tuple's place."""
+    """Return a reader's step: ``step(state, out, count, rows)`` stores the next tuple's origin."""
 
     @inlined
     def step(state, out, count, rows):
@@ -81,7 +90,7 @@ def make_read_step(get_next_ready_tuple):
         if status == READY:
             at = 2 * count[0]
             rows[at] = out[1]  # the stream
-            rows[at + 1] = out[3]  # its value, which is the position
+            rows[at + 1] = out[3]  # the value, which is the position
             count[0] += 1
         return status
 
@@ -91,7 +100,7 @@ def make_read_step(get_next_ready_tuple):
 def _roles(
     gate: Variant, streams: Sequence[np.ndarray], parameters: dict[str, Any], rows: np.ndarray
 ) -> list[Role]:
-    """Return the threads of a run, whose tuples go to `rows`."""
+    """Return the threads of a run that writes the tuples to `rows`."""
     operations = gate.operations
     state = operations.make_state(len(streams), 1, **parameters)
     read = make_steps_loop(make_read_step(operations.get_next_ready_tuple))

@@ -1,15 +1,15 @@
-"""What every gate is made with, and how large it may become."""
+"""The common arguments of every gate, and the limit on memory."""
 
 from __future__ import annotations
 
 from operators.contract import Parameter, UsageError
 from operators.core.layout import WORD_BYTES
 
-# Limits of every gate: what a source number and a ring index are tested for.
+# Limits of every gate: source numbers and ring indices are tested up to these.
 MAXIMUM_SOURCES = 4096
 MAXIMUM_AHEAD = 1 << 24
-# Of gates whose sources each have a queue or list of their own: as many as the T-Gate has, which is
-# compared with them. Figure 16x of the first paper sweeps it.
+# For gates with a queue or list for each source: the default of the T-Gate, which is compared with
+# them. Figure 16x of the first paper sweeps it.
 AHEAD = Parameter(
     "ahead",
     1024,
@@ -19,12 +19,12 @@ AHEAD = Parameter(
     "a source's tuples not yet read",
     bounds_flight=True,
 )
-# A gate touches all of its words before it starts; past this the machine would swap or end us.
+# A gate touches all words before it starts; past this the machine would swap or kill the process.
 MAXIMUM_BYTES = 4 << 30
 
 
 def check_gate_shape(name: str, sources: int, readers: int, ahead: int, most_readers: int) -> None:
-    """Check what every gate of queues is made with.
+    """Check the common arguments of the gates made of queues.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def check_gate_shape(name: str, sources: int, readers: int, ahead: int, most_rea
 
 
 def check_gate_bytes(name: str, sources: int, ahead: int, words: int) -> None:
-    """Check that a gate of so many words may be allocated.
+    """Check that a gate of that many words may be allocated.
 
     Raises
     ------

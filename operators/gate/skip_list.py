@@ -1,61 +1,60 @@
-"""The T-Gate's rival: a lock-free skip list, and a look at every source before each tuple.
+"""The T-Gate's rival: a lock-free skip list, with a scan of all sources before each tuple.
 
 Section 7.2 of "Efficient data streaming multiway aggregation" compares the T-Gate with a concurrent
-skip list, which sorts as well but does not know what is ready. The list here is that of Sundell and
-Tsigas ("Fast and lock-free concurrent priority queues for multi-thread systems", JPDC 65, 2005) in
-the plainer form of Fraser ("Practical lock-freedom", 2004) and of Herlihy and Shavit (The Art of
-Multiprocessor Programming, 14.4)::
+skip list, which sorts as well but does not know which tuples are ready. The list here is that of
+Sundell and Tsigas ("Fast and lock-free concurrent priority queues for multi-thread systems", JPDC
+65, 2005) in the plainer form of Fraser ("Practical lock-freedom", 2004) and of Herlihy and Shavit
+(The Art of Multiprocessor Programming, 14.4)::
 
     level 1  [H]------------->[b1]------------------>[T]    H, T  before and after all tuples
     level 0  [H]--->[a1]--x-->[b1]-->[a2]-->[b2]---->[T]    x     marked: the node it leaves, a1,
                                                                   is deleted
     latest   a: 2 delivered, last at 5      b: 2 delivered, last at 7      closed: after everything
 
-A source links its tuple by CAS a few nodes behind its last one, where it mostly belongs; else it
-searches for the place from the top level down, and links on level 0 first. The reader looks at the
-latest timestamp of *every* source, takes the first node if it is at or before all of them, marks
-its links from the top down, and unlinks it. A search that meets a marked node unlinks it too.
+A source links a tuple by CAS a few nodes behind the source's last one, the usual position;
+otherwise it searches for the position from the top level down, and links on level 0 first. The
+reader loads the latest timestamp of *every* source; their minimum is the watermark. If the first
+node is at or before the watermark, the reader takes it, marks the links in it from the top down,
+and unlinks it. A search that meets a marked node unlinks it too.
 
 Invariants
 ----------
-1. Level 0, less what is marked there, holds every tuple that was inserted and not returned, in the
-   total order (timestamp, source, position); each higher level holds a part of the one below.
-2. ``latest`` counts a tuple when it is on all its levels.
+1. The unmarked nodes of level 0 are the tuples inserted and not returned, in the total order
+   (timestamp, source, position); each higher level holds a subset of the level below.
+2. ``latest`` counts a tuple once the tuple is on all levels of the node.
 3. Only the reader marks: the first node of level 0, and only once ``latest`` counts it. So a node
    is never marked while it is still being linked, and a marked link never changes.
-4. When the reader advances the epoch, what it has removed cannot be reached from ``head`` any more,
-   nor from a node whose link is not marked. A source searches under a pin of `core.epochs`; a node
-   is used again only when no source is pinned to an earlier epoch than one in which it could not be
-   reached.
+4. When the reader advances the epoch, removed nodes are no longer reachable from ``head``, nor from
+   a node whose link is not marked. A source searches under a pin of `core.epochs`; a node is reused
+   only when no source is pinned to an epoch before the first in which the node was unreachable.
 5. A source has at most `ahead` nodes that are not given back; fewer than ``give_every`` of them are
    removed already, so that a source whose tuples were all read has room.
-6. A source's LAST_NODE is the node of its latest tuple, or NO_NODE, as it is once that may be
-   used again.
+6. A source's LAST_NODE is the node of the latest tuple, or NO_NODE once that node may be reused.
 
-Linearization points: an insertion among insertions, the CAS on level 0; an insertion before the
-reader, the store to ``latest``; a tuple's return, the CAS that marks level 0; NOT_READY, the load
-of the ``latest`` that is too low.
+Linearization points: among insertions, the CAS on level 0; between an insertion and the reader, the
+store to ``latest``; a tuple's return, the CAS that marks level 0; NOT_READY, the load of the
+``latest`` that is too low.
 
-Why the answer is right: what a source puts into the list after ``latest`` was read comes after its
-latest tuple. So all that can come at or before the lowest latest tuple is in the list by then, and
-the list's first node, if it is at or before it too, is the earliest of all.
+Why the answer is right: tuples that a source inserts after ``latest`` was read come after the
+source's latest tuple. So every tuple that can come at or before the watermark is in the list by
+then, and if the first node is at or before it too, that node is the earliest of all.
 
-Progress: a search begins again and a CAS is lost only because another thread linked, marked or
-unlinked a node, so insertion is lock-free, and so is reading. FULL is also the answer when a source
-in the middle of an insertion keeps nodes from being used again.
+Progress: a search restarts and a CAS is lost only because another thread linked, marked or unlinked
+a node, so insertion is lock-free, and so is reading. FULL is also the answer when a source in the
+middle of an insertion keeps nodes from being reused.
 
 # ASSUME: the paper took Java's ConcurrentSkipListMap as it was (section 7.2), whose searches begin
-# at its head. So that the rival is no straw man in a language without it, this one is tuned as the
-# T-Gate is, and stronger than the paper's: it has the T-Gate's few tall nodes and its walk from the
-# source's last tuple before a search from the head. That way is as long as the reader is behind: it
-# held up one source, and the walk took that from 5.1 to 8.5 million tuples/s (WALK_LIMIT). What is
-# left between them: a look at all sources for each tuple, a pin an insertion, a search for each
-# tall node that begins at the head (the T-Gate's at fingers), two CAS to take a tuple out where the
-# T-Gate's reader walks on; and 8 levels where it has 3.
+# at the head. So that the rival is no straw man in a language without that map, this list is tuned
+# as the T-Gate is, and stronger than the paper's: it has the T-Gate's few tall nodes and the
+# T-Gate's walk from the source's last tuple before a search from the head. The search from the head
+# is as long as the reader is behind: it held up one source, and the walk took that from 5.1 to 8.5
+# million tuples/s (WALK_LIMIT). The differences that remain: a scan of all sources for each tuple,
+# a pin an insertion, a search for each tall node that begins at the head (the T-Gate's at fingers),
+# two CAS to remove a tuple where the T-Gate's reader walks on; and 8 levels instead of 3.
 # ASSUME: ties go by source number, then by position: one order whatever the timing.
-# ASSUME: memory is Java's affair in the paper. Here each source has a ring of nodes: its tuples
-# leave in the order in which they came, so the oldest node is always the next one to be free.
-# ASSUME: closing a source sets its latest timestamp after everything.
+# ASSUME: memory is Java's affair in the paper. Here each source has a ring of nodes: the tuples of
+# a source leave in the order in which they came, so the oldest node is always the next to be free.
+# ASSUME: closing a source sets the source's latest timestamp after all tuples.
 """
 
 from __future__ import annotations
@@ -82,44 +81,44 @@ from operators.core.epochs import Epochs, make_epochs
 from operators.core.integers import random_height
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words, line_at, whole_lines
-from operators.core.marks import mark, spoil
+from operators.core.marks import mark, poison
 from operators.gate.family import GateAnswers, GateOperations
 from operators.gate.shape import AHEAD, check_gate_bytes, check_gate_shape
 
 NOTHING_YET = -1
 AFTER_EVERYTHING = TIMESTAMP_LIMIT
 
-# A node: what a search reads of most nodes stands on its first line.
+# A node: the fields that a search reads of most nodes are on the first cache line.
 TIMESTAMP, SOURCE, POSITION, HEIGHT, KEY, VALUE = 0, 1, 2, 3, 4, 5
 NEXT = 6  # the link of level l is word NEXT + l
 
-# A link packs the node it leads to with a mark. A marked link says that the node it stands *in* is
-# deleted on that level; it never changes again.
+# A link packs the node it leads to with a mark. A marked link says that the node that *contains* it
+# is deleted on that level; a marked link never changes again.
 MARK = 1
 LINK_SHIFT = 1
 
-# What a source alone touches: then, per level, where its search ended (`preds` and `succs`).
+# Words private to a source: then, per level, where the source's search ended (`preds` and `succs`).
 COUNT, SLOT, LAST_TIMESTAMP, ROOM, LAST_NODE = range(5)
 BEFORE = LINE_WORDS
 
-# What a source says of itself, in `latest`.
+# Words of a source in `latest`.
 LATEST, DELIVERED = 0, 1
 
-# What the reader alone touches, per source: nodes removed, and how many of them are given back.
+# Words private to the reader, per source: nodes removed, and how many of them are given back.
 REMOVED, RELEASED = 0, 1
 COUNT_WORDS = 2
 
 PARAMETERS = (
     AHEAD,
-    # Half and double are worse: 0.86 and 0.90 times as fast with 2 sources, 0.93 and 0.58 with 20.
+    # Half and double are slower: 0.86 and 0.90 times as fast with 2 sources, 0.93 and 0.58 with 20.
     Parameter("levels", 8, 1, 32, "levels", "height of the tallest node"),
 )
 
 # A node goes one level higher with probability 1/16 (four bits), as in the T-Gate: 12.4 and 7.1
 # million tuples/s with 2 and 20 sources on two cores, 10.7 and 6.3 with 1/4, 8.0 and 3.7 with 1/2.
 HEIGHT_BITS = 4
-# How many level-0 nodes an insertion looks at before it begins at the head. From the head alone,
-# 5.1, 6.6 and 5.8 million tuples/s with 1, 2 and 20 sources; with this walk 8.5, 9.8 and 6.6 (share
+# Level-0 nodes that an insertion examines before it begins at the head. From the head alone, 5.1,
+# 6.6 and 5.8 million tuples/s with 1, 2 and 20 sources; with this walk 8.5, 9.8 and 6.6 (share
 # 1/4). Limits of 8 and 64 were within 7 % of it with 20 sources.
 WALK_LIMIT = 24
 LOST = -1
@@ -127,22 +126,22 @@ NO_NODE = -1
 
 
 class SkipListState(NamedTuple):
-    """The words of a skip-list gate, grouped by who writes them."""
+    """The words of a skip-list gate, grouped by their writers."""
 
     nodes: np.ndarray  # [count * stride]; fields by the node's source before it is linked; links
     # by every source and the reader, by CAS alone once the node is linked on that level
-    latest: np.ndarray  # [sources] lines; source writes, reader reads: timestamp of its last tuple
-    # (AFTER_EVERYTHING once closed), and how many it has delivered
+    latest: np.ndarray  # [sources] lines; source writes, reader reads: timestamp of the last tuple
+    # (AFTER_EVERYTHING once closed), and number of tuples delivered
     searches: Epochs  # of the sources; the reader advances them before it writes `released`
-    private: np.ndarray  # [sources] blocks of private_words; that source alone
-    released: np.ndarray  # [sources] lines; reader writes, source reads: its nodes unlinked so far
+    private: np.ndarray  # [sources] blocks of private_words; only that source
+    released: np.ndarray  # [sources] lines; reader writes, source reads: nodes unlinked so far
     reading: np.ndarray  # reader alone
     stride: int  # words of a node
     levels: int
-    ahead: int  # nodes of a source, too
+    ahead: int  # also the number of nodes of a source
     head: int  # the node before all, never marked
     tail: int  # the node after all
-    give_every: int  # removed nodes of a source are given back so many at a time
+    give_every: int  # size of the batches in which removed nodes of a source are given back
     sources: int
     private_words: int
 
@@ -155,7 +154,7 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> SkipListS
     sources : int
         Count of sources, at least 1.
     readers : int
-        Must be 1: whoever takes the first node deletes it for all.
+        Must be 1: a reader that takes the first node deletes it for all readers.
     ahead : int
         Tuples a source may be ahead of the reader.
     levels : int
@@ -164,7 +163,7 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> SkipListS
     Raises
     ------
     UsageError
-        When a number is out of its limits, or the list would be too large.
+        When a number is out of range, or the list would be too large.
     """
     check_gate_shape("skip-list", sources, readers, ahead, most_readers=1)
     PARAMETERS[1].check(levels)
@@ -204,11 +203,11 @@ def given_back(ahead: int) -> int:
     return max(1, ahead // 16)
 
 
-# All but one of them may be removed and not given back.
+# All but one of them may be removed but not given back.
 ANSWERS = GateAnswers(room=lambda ahead: ahead - given_back(ahead) + 1, pins=True)
 
 
-# --- where things lie ----------------------------------------------------------------------------
+# --- layout --------------------------------------------------------------------------------------
 
 
 @inlined
@@ -225,7 +224,7 @@ def node_of(link):
 
 @inlined
 def is_marked(link):
-    """Say whether the node that `link` stands in is deleted on that level."""
+    """Say whether the node that contains `link` is deleted on that level."""
     return link & MARK != 0
 
 
@@ -243,13 +242,13 @@ def link_at(state, node, level):
 
 @inlined
 def own_at(state, source):
-    """Return the first of the words that a source alone touches."""
+    """Return the first of the words private to a source."""
     return source * state.private_words
 
 
 @inlined
 def found_at(state, source, level):
-    """Return the words in which a source remembers between which two nodes its search ended."""
+    """Return the words that hold the two nodes between which a source's search ended."""
     return source * state.private_words + BEFORE + 2 * level
 
 
@@ -264,7 +263,7 @@ def counts_at(source):
 
 @inlined
 def insert_tuple(state, source, timestamp, key, value):
-    """Insert a tuple at its place in the total order: ACCEPTED, FULL or OUT_OF_ORDER.
+    """Insert a tuple at the right position of the total order: ACCEPTED, FULL or OUT_OF_ORDER.
 
     Called by the source's one thread.
     """
@@ -306,14 +305,14 @@ def close_source(state, source):
     # RELEASE keeps the source's tuples before it; pairs with lowest_latest.
     # Linearizes close_source.
     store(state.latest, line_at(source) + LATEST, AFTER_EVERYTHING, RELEASE)
-    # What comes now is out of order.
+    # Later tuples are out of order.
     state.private[own_at(state, source) + LAST_TIMESTAMP] = AFTER_EVERYTHING
     return ACCEPTED
 
 
 @inlined
 def fill_node(state, node, source, position, height, timestamp, key, value):
-    """Put a tuple into a node that nobody else can reach."""
+    """Put a tuple into a node that no other thread can reach."""
     place = node_at(state, node)
     state.nodes[place + TIMESTAMP] = timestamp
     state.nodes[place + SOURCE] = source
@@ -328,22 +327,22 @@ def precedes(state, node, timestamp, source):
     """Say whether a node comes before a new tuple of `source` at `timestamp`."""
     place = node_at(state, node)
     other = state.nodes[place + TIMESTAMP]
-    # A source's own tuples of equal timestamp came earlier.
+    # Tuples of `source` with the same timestamp came earlier.
     return other < timestamp or (other == timestamp and state.nodes[place + SOURCE] <= source)
 
 
 @inlined
 def link_near(state, source, node, timestamp):
-    """Link on level 0, looking at no more than WALK_LIMIT nodes from the source's last one.
+    """Link on level 0, within WALK_LIMIT nodes of the source's last one.
 
-    Under a pin. False when the reader has taken that one, or the place is further away.
+    Under a pin. False when the reader has taken the last one, or the position is further away.
     """
     nodes = state.nodes
     before = state.private[own_at(state, source) + LAST_NODE]
     if before == NO_NODE:
         return False
     for _ in range(WALK_LIMIT):
-        # ACQUIRE pairs with the CAS that linked the next node: its fields are filled in.
+        # ACQUIRE pairs with the CAS that linked the next node: the fields are filled in.
         link = load(nodes, link_at(state, before, 0), ACQUIRE)
         if is_marked(link):
             # Nodes leave in order, so that nothing before this one is left either.
@@ -352,7 +351,7 @@ def link_near(state, source, node, timestamp):
         if precedes(state, node_of(link), timestamp, source):
             before = node_of(link)
             continue
-        # RELAXED: nobody reaches this word before the CAS, which publishes it.
+        # RELAXED: no other thread reaches this word before the CAS, which publishes it.
         store(nodes, link_at(state, node, 0), link, RELAXED)
         # As in link_up: the node is in the list where `before` is not marked.
         if cas(nodes, link_at(state, before, 0), link, link_to(node), RELEASE):
@@ -378,19 +377,19 @@ def find(state, source, timestamp):
 
 @inlined
 def find_on_level(state, source, level, before, timestamp):
-    """Walk one level from `before` to the tuple's place, unlinking what is marked on the way.
+    """Walk one level from `before` to the tuple's position, unlinking marked nodes on the way.
 
-    Returns the last node before the place, or LOST when a link changed under an unlinking.
+    Returns the last node before the position, or LOST when a link changed during an unlinking.
     """
     nodes = state.nodes
-    # ACQUIRE pairs with the CAS that linked the node: its fields are filled in. Whether `before` is
-    # marked itself is not looked at: the CAS that needs it unmarked fails if it is.
+    # ACQUIRE pairs with the CAS that linked the node: the fields are filled in. A mark on `before`
+    # needs no check: the CAS that needs `before` unmarked fails if it is marked.
     after = node_of(load(nodes, link_at(state, before, level), ACQUIRE))
     while True:
         link = load(nodes, link_at(state, after, level), ACQUIRE)
         if is_marked(link):
             mark("skip_list: helps to unlink")
-            # RELEASE passes on what the CAS that linked the next node has published.
+            # RELEASE passes on the fields that the CAS that linked the next node has published.
             behind = link_to(node_of(link))
             if not cas(nodes, link_at(state, before, level), link_to(after), behind, RELEASE):
                 return LOST
@@ -408,12 +407,12 @@ def find_on_level(state, source, level, before, timestamp):
 
 @inlined
 def link_up(state, source, node, level, height):
-    """Link the node where it was found to belong, from `level` up; return the first level lost."""
+    """Link the node at the position found, from `level` up; return the first level lost."""
     nodes = state.nodes
     while level < height:
         found = found_at(state, source, level)
         before, after = state.private[found], state.private[found + 1]
-        # RELAXED: nobody reaches this word before the CAS, which publishes it.
+        # RELAXED: no other thread reaches this word before the CAS, which publishes it.
         store(nodes, link_at(state, node, level), link_to(after), RELAXED)
         # RELEASE keeps the node's fields and this link before the link to it. Expecting no mark, it
         # fails when `before` is deleted. On level 0 it linearizes insert_tuple among insertions.
@@ -439,10 +438,10 @@ def get_next_ready_tuple(state, reader, out):
     out : int64[4]
         Filled on READY: timestamp, source, key, value.
     """
-    # Before the list: what it finds there is then all that can come at or before the bound.
+    # Before the list: the list then contains every tuple that can come at or before the bound.
     bound, bound_source = lowest_latest(state)
-    # ACQUIRE pairs with the CAS that linked the node: its fields are filled in. The first node is
-    # never marked here: what this reader marks it unlinks at once (invariant 3).
+    # ACQUIRE pairs with the CAS that linked the node: the fields are filled in. The first node is
+    # never marked here: the reader unlinks each node right after marking it (invariant 3).
     node = node_of(load(state.nodes, link_at(state, state.head, 0), ACQUIRE))
     if node == state.tail:
         return END if bound == AFTER_EVERYTHING else NOT_READY
@@ -452,7 +451,7 @@ def get_next_ready_tuple(state, reader, out):
     if timestamp > bound or (timestamp == bound and source > bound_source):
         return NOT_READY
     # ACQUIRE keeps this before the marking. Timestamps alone would let pass a tuple that ties with
-    # its own source's last one and is not on all its levels yet (invariant 2).
+    # the last one of the same source and is not on all levels yet (invariant 2).
     delivered = load(state.latest, line_at(source) + DELIVERED, ACQUIRE)
     if state.nodes[place + POSITION] >= delivered:
         mark("skip_list: a tie that is not delivered yet")
@@ -468,14 +467,14 @@ def get_next_ready_tuple(state, reader, out):
 
 @inlined
 def lowest_latest(state):
-    """Return the lowest latest timestamp and its source: the linear look for what is ready."""
-    # ACQUIRE pairs with the stores in insert_tuple and close_source, and keeps the look at the list
-    # behind: what was delivered up to here is found there.
+    """Return the watermark: the lowest latest timestamp and its source, by a linear scan."""
+    # ACQUIRE pairs with the stores in insert_tuple and close_source, and keeps the load of the list
+    # behind: the list then contains the tuples delivered up to here.
     bound = load(state.latest, LATEST, ACQUIRE)
     bound_source = 0
     for source in range(1, state.sources):
         latest = load(state.latest, line_at(source) + LATEST, ACQUIRE)
-        # Strictly below: of equal ones the lowest source number bounds.
+        # Strictly below: among equal timestamps the lowest source number bounds.
         if latest < bound:
             bound = latest
             bound_source = source
@@ -484,50 +483,51 @@ def lowest_latest(state):
 
 @inlined
 def remove_first(state, node):
-    """Mark the first node from the top down, then unlink it from all its levels."""
+    """Mark the first node from the top down, then unlink it from all levels."""
     nodes = state.nodes
     top = nodes[node_at(state, node) + HEIGHT] - 1
     level = top
     while level >= 0:
-        # ACQUIRE: the next node is passed on by the CAS below and by the unlinking.
+        # ACQUIRE: the CAS below and the unlinking pass the next node on.
         link = load(nodes, link_at(state, node, level), ACQUIRE)
-        # Once marked, nothing is linked behind the node any more. On level 0 it linearizes
-        # get_next_ready_tuple. RELEASE as in find_on_level.
-        if cas(nodes, link_at(state, node, level), link, link | MARK, RELEASE):
+        # Once marked, no node is linked behind this one any more. On level 0 it linearizes
+        # get_next_ready_tuple. RELAXED: who reads the mark reads an exchange of the link that it
+        # marks, which passes on the RELEASE of the CAS that linked the next node.
+        if cas(nodes, link_at(state, node, level), link, link | MARK, RELAXED):
             level -= 1
         else:
-            # A source has linked its node behind this one: mark the new link.
+            # A source has linked a node behind this one: mark the new link.
             mark("skip_list: marking lost")
     for level in range(top, -1, -1):
-        # RELAXED: marked, it does not change.
+        # RELAXED: a marked link does not change.
         behind = link_to(node_of(load(nodes, link_at(state, node, level), RELAXED)))
-        # The node is first on each of its levels: all before it are gone, and none comes any more.
-        # So where this fails, a search has unlinked it. RELEASE as in find_on_level.
+        # The node is first on all its levels: those before it are gone, and none comes any
+        # more. So where this fails, a search has unlinked it. RELEASE as in find_on_level.
         if not cas(nodes, link_at(state, state.head, level), link_to(node), behind, RELEASE):
             mark("skip_list: was unlinked by a search")
 
 
-# --- using nodes again ---------------------------------------------------------------------------
+# --- reuse of nodes ------------------------------------------------------------------------------
 
 
 @inlined
 def count_removed(state, source):
-    """Count a removed node of `source`, and give them back a few at a time."""
+    """Count a removed node of `source`, and give nodes back in batches."""
     reading = state.reading
     counts = counts_at(source)
     removed = reading[counts + REMOVED] + 1
     reading[counts + REMOVED] = removed
     if removed - reading[counts + RELEASED] >= state.give_every:
         reading[counts + RELEASED] = removed
-        # Behind the unlinking: who pins the new epoch cannot reach those nodes.
+        # After the unlinking: a thread that pins the new epoch cannot reach those nodes.
         epochs.advance(state.searches)
-        # Keeps the epoch, and this reader's reads of the nodes, before their next use.
+        # Keeps the epoch, and this reader's reads of the nodes, before their reuse.
         store(state.released, line_at(source), removed, RELEASE)
 
 
 @inlined
 def insert_tuple_make_room(state, source):
-    """Find out how many of the source's nodes may be used again; False when none more."""
+    """Find out how many of the source's nodes may be reused; False when no more than before."""
     # ACQUIRE pairs with count_removed: the epoch read next is at least the one of these nodes.
     room = load(state.released, line_at(source), ACQUIRE) + state.ahead
     own = own_at(state, source)
@@ -539,16 +539,16 @@ def insert_tuple_make_room(state, source):
         return False
     for position in range(known, room):
         node = source * state.ahead + position % state.ahead
-        spoil(state.nodes, node_at(state, node), state.stride)
+        poison(state.nodes, node_at(state, node), state.stride)
     state.private[own + ROOM] = room
     if room == state.private[own + COUNT] + state.ahead:
-        # All of its nodes are free again, the last one too.
+        # All nodes of the source are free again, the last one too.
         state.private[own + LAST_NODE] = NO_NODE
     return True
 
 
 def check_invariants(state: SkipListState) -> None:
-    """Assert the invariants over a gate at rest (plain Python)."""
+    """Assert the invariants of a quiescent gate (plain Python)."""
     epochs.check_invariants(state.searches)
     nodes = state.nodes.reshape(-1, state.stride)
     below = None

@@ -1,21 +1,22 @@
-"""What the threads at a gate may be told: `ReadinessModel` for several readers, with room.
+"""Which answers a gate may give to several threads: `ReadinessModel` for several readers, bounded.
 
 The rule is that of `operators.gate.reference`: a tuple is ready when the last delivered tuple of
-every open source is at or after it in the total order. All that is ready was delivered, and what is
-delivered later comes after it; so the next tuple of a reader is the earliest that it has not read,
-and it is ready when each open source has delivered one from there on.
+every open source is at or after it in the total order, that is, when the watermark has reached it.
+All ready tuples were delivered, and tuples delivered later come after them; so a reader's next
+tuple is the earliest unread one, and it is ready when each open source has delivered a tuple at or
+after it.
 
-Gates differ in two things that their papers leave to them:
+Gates differ in two respects that the papers leave open:
 
-*What they hold back.* In a T-Gate a tuple goes out once its own source has delivered a later one,
-by which the reader never stands behind a source's last node. With batches, up to ``batch`` tuples
-of an open source wait to be linked. Such a gate may say NOT_READY although something is ready; it
-says so no longer once each source has delivered ``holds`` more.
+*Tuples held back.* In a T-Gate a tuple goes out once the same source has delivered a later one,
+because the reader never goes beyond a source's last node. With batches, up to ``batch`` tuples of
+an open source wait to be linked. Such a gate may answer NOT_READY although a tuple is ready, but no
+longer once each source has delivered ``holds`` more.
 
-*When they are full.* At most ``ahead`` tuples of a source wait for the slowest reader. Where room
-is given back some tuples at a time, FULL comes a little earlier: at ``room`` or more. And where
-nodes are used again only when no source is searching among them, a source in the middle of a call
-may keep all others full; so it excuses FULL.
+*Backpressure.* At most ``ahead`` tuples of a source wait for the slowest reader. Where room is
+given back several tuples at a time, FULL comes a little earlier: at ``room`` or more. And where
+nodes are reused only when no source is searching among them, a source in the middle of a call may
+keep all others full; such a call therefore excuses FULL.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ class GateSpecification:
     ----------
     sources, readers : int
     ahead : int
-        Tuples of a source that the slowest reader may have before it: one more is wrongly ACCEPTED.
+        Most tuples of a source that may wait for the slowest reader: ACCEPTED of one more is wrong.
     room : int, optional
-        Fewer such tuples, and FULL is wrong; `ahead` unless given.
+        With fewer such tuples, FULL is wrong; `ahead` unless given.
     holds : int
-        How many last tuples of an open source the gate may keep to itself. Where it is not 0, it
-        never gives out the very last.
+        How many last tuples of an open source the gate may hold back. Where it is not 0, the gate
+        never returns the very last.
     pins : bool
         Whether another source's call excuses FULL.
 
@@ -75,7 +76,7 @@ class GateSpecification:
         self._limits = ahead, self.room, holds
         self._waiting: list[ReferenceTuple] = []
         self._inserted = [0] * sources
-        # The limit once a source is closed: whatever it delivers then is out of order.
+        # The limit once a source is closed: later tuples are out of order.
         self._last = [0] * sources
         # How many of the waiting tuples each reader has read.
         self._read = [0] * readers
@@ -114,7 +115,7 @@ class GateSpecification:
         return other
 
     def key(self) -> tuple:
-        """Return the waiting tuples, and what sources and readers have done."""
+        """Return the waiting tuples, and the progress of sources and readers."""
         return tuple(self._waiting), tuple(self._last), tuple(self._read)
 
     def _insert(self, source: int, timestamp: int, key: int, value: int, answer: Any) -> bool:
@@ -145,16 +146,16 @@ class GateSpecification:
             return answer[1:] == (timestamp, source, key, value)
         if status == END:
             return not unread and min(self._last) == TIMESTAMP_LIMIT
-        # With nothing open and nothing left the answer is END.
+        # When every source is closed and no tuple is left, the answer is END.
         if not unread:
             return status == NOT_READY and min(self._last) < TIMESTAMP_LIMIT
         holds = self._limits[2]
         return status == NOT_READY and not self._has_each(unread, max(1, holds), 1 + holds)
 
     def _has_each(self, unread: list[ReferenceTuple], others: int, own: int) -> bool:
-        """Say whether each open source has delivered so many tuples from the first unread one on.
+        """Say whether each open source has delivered enough tuples from the first unread one on.
 
-        `own` are asked of the source of that first one, itself counted, `others` of the rest.
+        The source of that first tuple needs `own`, the first included, the rest `others`.
         """
         if not unread:
             return False
@@ -176,19 +177,19 @@ def specification_of(
     batch: int = 1,
     holds: int = 0,
 ) -> GateSpecification:
-    """Return what a gate guarantees, as far as it says.
+    """Return a gate's specification, as far as the gate declares one.
 
-    A gate that declares no `answers` is held to the rule of readiness and to `ahead`; when it is
-    full is its own affair.
+    A gate without `answers` is held to the rule of readiness and to `ahead`; it may be full at any
+    time.
 
     Parameters
     ----------
     answers : GateAnswers or None
-        What the gate's operations declare.
+        The answers that the gate's operations declare.
     sources, readers, ahead, batch : int
-        What its state was made with; `batch` matters where there is such a parameter.
+        The arguments the state was made with; `batch` matters where there is such a parameter.
     holds : int
-        Of a gate that declares nothing: how many tuples of an open source it keeps back.
+        Of a gate without `answers`: how many tuples of an open source it holds back.
     """
     if answers is None:
         return GateSpecification(sources, readers, ahead, room=0, holds=holds, pins=holds > 0)

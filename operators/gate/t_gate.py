@@ -1,52 +1,54 @@
-"""T-Gate (ScaleGate): a skip list that sorts at insertion and gives out only what is ready.
+"""T-Gate (ScaleGate): a skip list that sorts at insertion and returns only ready tuples.
 
 Algorithm 4 of "Efficient data streaming multiway aggregation" (sections 4 and 5.5). Each source
-inserts its own timestamp-sorted tuples; each reader walks the lowest level behind its own ``head``
-and sees every tuple once, in one total order: (timestamp, source, position in the source)::
+inserts tuples sorted by timestamp; each reader walks the lowest level behind a private ``head`` and
+sees every tuple once, in one total order: (timestamp, source, position in the source)::
 
     level 1   [F]---------------->[a2]---------------->[b3]              F  front, before all tuples
     level 0   [F]-->[a1]-->[b1]-->[a2]-->[b2]-->[a3]-->[b3]              aN tuple N of source a
                ^            ^                    ^      ^
                anchor       head of a reader     written[a], written[b]
 
-A tuple is *ready* once its source has delivered a later one: it then has, from every source, a last
-delivered tuple at or behind it, because those stay in the list.
+A tuple is *ready* (at or below the watermark of all sources) once its source has delivered a later
+one: every source then has a last delivered tuple at or behind it, because those stay in the list.
 
 Invariants
 ----------
 1. Level 0 holds every tuple that some reader has not passed, in the total order; each higher level
-   holds a subset of the one below, in the same order. Links lead forward only.
+   holds a subset of the level below, in the same order. Links lead forward only.
 2. A node is on all its levels before ``written`` counts it.
 3. No reader passes the last node that ``written`` counts of any source: every source keeps one
-   node, its dummy at first, that no reader has passed.
-4. ``anchor`` is a node of full height that reader 0 has passed. It, and what lies behind it in the
-   order, is not used again while a source is pinned to an epoch in which it could begin there.
-5. A source has at most ``ahead`` tuples that some reader has not passed; nodes that are passed and
-   not yet let go count against it too.
+   node, initially a dummy, that no reader has passed.
+4. ``anchor`` is a node of full height that reader 0 has passed. Neither the anchor nor any node
+   behind it in the order is reused while a source is pinned to an epoch in which a search could
+   begin there.
+5. A source has at most ``ahead`` tuples that some reader has not passed; nodes that are passed but
+   not yet released count too.
 
-Linearization points are the paper's: among insertions the CAS on level 0; between an insertion and
+Linearization points are the paper's: among insertions, the CAS on level 0; between an insertion and
 a reader, the store to ``written`` and the reader's load of it.
 
-Progress: a lost CAS means that another source's succeeded, so insertion is lock-free; reading has
-no loop but the one over the dummies. FULL is the answer when readers, or a source in the middle of
-an insertion, keep nodes from being used again.
+Progress: a lost CAS means that another source's CAS succeeded, so insertion is lock-free; the only
+loop of a reader is the one over the dummies. The answer is FULL (backpressure) when readers, or a
+source in the middle of an insertion, keep nodes from being reused.
 
-When a node is used again: when nobody can reach it, that is when every reader has passed it and no
-source's search can begin at or before it. Searches begin at fingers that are not behind ``anchor``,
-a node that reader 0 moves forward before it advances the epoch; a source that searches is pinned
-(`operators.core.epochs`). A source at rest, closed ones included, pins nothing, however far behind
-its fingers are. Every source makes a node of full height at least each ``tall_every``, so that the
-anchor follows the readers closely enough for ``ahead`` nodes to be always sufficient.
+Reuse of nodes: a node is reused once it is unreachable, that is, when every reader has passed it
+and no source's search can begin at or before it. Searches begin at fingers that are not behind
+``anchor``, a node that reader 0 moves forward before advancing the epoch; a searching source is
+pinned (epoch-based reclamation, `operators.core.epochs`). An idle or closed source pins nothing,
+however far behind its fingers are. Every source makes a node of full height at least each
+``tall_every``, so that the anchor follows the readers closely enough for ``ahead`` nodes to suffice
+at all times.
 
 Departures from the paper
 -------------------------
-# ASSUME: ties go by source number; Algorithm 4 inserts behind equal timestamps, which gives another
-# order every run.
-# ASSUME: the paper leaves memory to Java's garbage collector. Here each source owns a ring of nodes
-# and uses the oldest again.
-# ASSUME: an end tuple closes a source; without one its last tuple never leaves.
-# ASSUME: a short tuple is looked for on level 0 first, from its source's last one. Its place is
-# mostly a few nodes away, and what lies behind a source's last tuple needs no pin.
+# ASSUME: ties go by source number; Algorithm 4 inserts behind equal timestamps, so that the order
+# differs from run to run.
+# ASSUME: the paper leaves memory to Java's garbage collector. Here each source has a ring of nodes
+# and reuses the oldest.
+# ASSUME: an end tuple closes a source; without one the source's last tuple never leaves.
+# ASSUME: the search for a short tuple's position begins on level 0, at the source's last tuple. The
+# position is mostly a few nodes away, and nodes behind a source's last tuple need no pin.
 """
 
 from __future__ import annotations
@@ -89,13 +91,13 @@ NEXT = 0  # level 0; the levels above follow HIGHER
 TIMESTAMP, SOURCE, HEIGHT, KEY, VALUE = 1, 2, 3, 4, 5
 HIGHER = 5  # level l >= 1 is word HIGHER + l
 
-# What a source alone touches.
+# Words private to a source.
 SEQUENCE, SLOT, LAST_TIMESTAMP, ROOM, SINCE_TALL, CLOSED = range(6)
-FINGERS = LINE_WORDS  # the paper's `update`; per level: node, timestamp, source. Level 0: its last
+FINGERS = LINE_WORDS  # the paper's `update`: node, timestamp, source per level. Level 0: the last
 FINGER_WORDS = 3
 
-# What a reader alone touches: its head, then per source how many nodes it has passed, how many it
-# has let go, and how many it knows to be written.
+# Words private to a reader: the head, then for each source the numbers of nodes passed, released,
+# and known to be written.
 HEAD = 0
 COUNTS = LINE_WORDS
 PASSED, RELEASED, SEEN = 0, 1, 2
@@ -103,8 +105,9 @@ COUNT_WORDS = 3
 
 _UNREAD = "a source's tuples not yet read by all"
 PARAMETERS = (
-    # As the native yardstick has it, since it decides: 512 and 2048 make 0.59 and 2.01 times as
-    # many tuples/s with 2 sources, 1.18 and 1.02 with 20 (three pairs, two cores of an EPYC).
+    # As in the native gate that was compared with, since the number decides throughput: 512 and
+    # 2048 make 0.59 and 2.01 times as many tuples/s with 2 sources, 1.18 and 1.02 with 20 (three
+    # pairs, two cores of an EPYC).
     Parameter("ahead", 1024, 3, 1 << 20, "tuples", _UNREAD, bounds_flight=True),
     # 2 and 6 make 1.17 and 0.60 times as many with 2 sources, 1.02 and 0.75 with 20.
     Parameter("levels", 3, 1, 32, "levels", "height of the tallest node (max_levels)"),
@@ -114,26 +117,26 @@ PARAMETERS = (
 # many, by a quarter over 1/4 with 2 and 8 sources on two cores of an EPYC, and one node in 256 on
 # the highest of three levels makes a walk short.  # ASSUME: the paper's text lost the share.
 HEIGHT_BITS = 4
-# How many level-0 nodes an insertion looks at before it takes the shortcuts. 6, 24 and 96 were not
-# told apart with 20 sources (11.6 to 14.5 million tuples/s).
+# Level-0 nodes that an insertion examines before taking the shortcuts. 6, 24 and 96 could not be
+# distinguished with 20 sources (11.6 to 14.5 million tuples/s).
 WALK_LIMIT = 24
 
 
 class TGateState(NamedTuple):
-    """The words of a T-Gate, grouped by who writes them."""
+    """The words of a T-Gate, grouped by their writers."""
 
     nodes: np.ndarray  # [count * stride]; a node is filled by its source before the CAS links it
-    written: np.ndarray  # [sources] lines; source writes, readers read: number of its last node
-    searches: Epochs  # of the sources; reader 0 advances them after it has moved the anchor
-    private: np.ndarray  # [sources] blocks of private_words; that source alone
+    written: np.ndarray  # [sources] lines; source writes, readers read: number of the last node
+    searches: Epochs  # of the sources; reader 0 advances them after moving the anchor
+    private: np.ndarray  # [sources] blocks of private_words; only that source
     released: np.ndarray  # [readers * sources] lines; reader writes, source reads (invariant 4)
     anchor: np.ndarray  # [1]; reader 0 writes, sources read
-    reading: np.ndarray  # [readers] blocks of reading_words; that reader alone
+    reading: np.ndarray  # [readers] blocks of reading_words; only that reader
     stride: int  # words of a node
     levels: int
     ahead: int
     ring: int  # nodes of a source
-    tall_every: int  # a source's nodes from one of full height to the next, at most
+    tall_every: int  # most nodes of a source between two of full height
     sources: int
     readers: int
     private_words: int
@@ -207,30 +210,30 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateStat
 
 
 def tall_every(ahead: int) -> int:
-    """Return from how many nodes of a source one at least is of full height.
+    """Return the most nodes of a source from one of full height to the next.
 
-    An eighth: what waits to be let go, less than two of them, leaves a source most of its room.
-    Over that a quarter made 0.98 [0.94, 1.04] times as many tuples/s with 2 sources, a sixteenth
-    1.06 [1.04, 1.09]; with 20, where equal runs lie twice apart, 1.20 [0.94, 1.96] and 0.99 [0.51,
-    2.01] (three pairs in turns, two cores of an EPYC).
+    An eighth: nodes that wait for release, fewer than two eighths, leave a source most of the room.
+    Compared with that, a quarter made 0.98 [0.94, 1.04] times as many tuples/s with 2 sources, a
+    sixteenth 1.06 [1.04, 1.09]; with 20, where equal runs lie twice apart, 1.20 [0.94, 1.96] and
+    0.99 [0.51, 2.01] (three pairs in turns, two cores of an EPYC).
     """
     return max(1, ahead // 8)
 
 
 def room(ahead: int) -> int:
-    """Return with how many tuples before the slowest reader a source may be full.
+    """Return the fewest tuples before the slowest reader with which a source may be full.
 
-    A reader lets go at its source's nodes of full height, when it has passed more than
-    ``tall_every`` since; so less than twice as many wait for that. The node there stays.
+    A reader releases nodes at a node of full height of that source, once it has passed more than
+    ``tall_every`` since the last release; fewer than twice as many wait. The tall node stays.
     """
     return ahead - 2 * tall_every(ahead) + 1
 
 
-# The very last tuple of an open source stays inside.
+# The last tuple of an open source is held back.
 ANSWERS = GateAnswers(room, holds=lambda ahead, batch: 1, pins=True)
 
 
-# --- where things lie ----------------------------------------------------------------------------
+# --- layout --------------------------------------------------------------------------------------
 
 
 @inlined
@@ -247,19 +250,19 @@ def link_at(state, node, level):
 
 @inlined
 def own_at(state, source):
-    """Return the first of the words that a source alone touches."""
+    """Return the first of the words private to a source."""
     return source * state.private_words
 
 
 @inlined
 def finger_at(state, source, level):
-    """Return the first of the words that remember a source's last node on `level`."""
+    """Return the first of the words that hold a source's last node on `level`."""
     return source * state.private_words + FINGERS + FINGER_WORDS * level
 
 
 @inlined
 def reading_at(state, reader):
-    """Return the first of the words that a reader alone touches."""
+    """Return the first of the words private to a reader."""
     return reader * state.reading_words
 
 
@@ -271,13 +274,13 @@ def counts_at(state, reader, source):
 
 @inlined
 def released_at(state, reader, source):
-    """Return the word in which a reader says how many of a source's nodes it has let go."""
+    """Return the word with the number of a source's nodes that a reader has released."""
     return (reader * state.sources + source) * LINE_WORDS
 
 
 @inlined
 def set_finger(state, source, level, node, timestamp, owner):
-    """Remember a node with its position, which stays true when the node is used again."""
+    """Remember a node with its position, which stays valid when the node is reused."""
     finger = finger_at(state, source, level)
     state.private[finger] = node
     state.private[finger + 1] = timestamp
@@ -289,7 +292,7 @@ def set_finger(state, source, level, node, timestamp, owner):
 
 @inlined
 def insert_tuple(state, source, timestamp, key, value):
-    """Insert a tuple at its place in the total order (Algorithm 4, insertTuple)."""
+    """Insert a tuple at the right position of the total order (Algorithm 4, insertTuple)."""
     own = own_at(state, source)
     if timestamp < state.private[own + LAST_TIMESTAMP] or timestamp >= END_TIMESTAMP:
         return OUT_OF_ORDER
@@ -304,18 +307,18 @@ def insert_tuple(state, source, timestamp, key, value):
 
 @inlined
 def close_source(state, source):
-    """Insert the end tuple: nothing follows, and nothing of this source holds the readers up."""
+    """Insert the end tuple: no tuple follows, and this source holds no reader up any more."""
     own = own_at(state, source)
     if state.private[own + CLOSED] == 0:
         state.private[own + CLOSED] = 1
-        state.private[own + LAST_TIMESTAMP] = END_TIMESTAMP  # what comes now is out of order
+        state.private[own + LAST_TIMESTAMP] = END_TIMESTAMP  # later tuples are out of order
         insert_tuple_link(state, source, END_TIMESTAMP, 0, 0)
     return ACCEPTED
 
 
 @inlined
 def insert_tuple_link(state, source, timestamp, key, value):
-    """Fill the source's next node, put it on its levels, then let ``written`` count it."""
+    """Fill the source's next node, link it on all levels, then let ``written`` count it."""
     private = state.private
     own = own_at(state, source)
     sequence = private[own + SEQUENCE]
@@ -328,15 +331,15 @@ def insert_tuple_link(state, source, timestamp, key, value):
     private[own + SEQUENCE] = sequence + 1
     slot = private[own + SLOT] + 1
     private[own + SLOT] = 0 if slot == state.ring else slot
-    # Keeps the node's links before its count: a reader that sees the count may pass the tuple
-    # before it, and may then have to find this one (invariants 2 and 3). Pairs with is_ready.
+    # Keeps the node's links before the count: a reader that sees the count may pass the tuple
+    # before this one, and may then have to find this one (invariants 2 and 3). Pairs with is_ready.
     # Linearizes insert_tuple with respect to readers.
     store(state.written, line_at(source), sequence, RELEASE)
 
 
 @inlined
 def fill_node(state, node, source, height, timestamp, key, value):
-    """Put a tuple into a node that nobody else can reach."""
+    """Put a tuple into a node that no other thread can reach."""
     place = node_at(state, node)
     state.nodes[place + TIMESTAMP] = timestamp
     state.nodes[place + SOURCE] = source
@@ -367,14 +370,14 @@ def precedes(state, node, timestamp, source):
 
 @inlined
 def link_near(state, source, node, timestamp):
-    """Link on level 0, looking at no more than WALK_LIMIT nodes from the source's last one.
+    """Link on level 0, within WALK_LIMIT nodes of the source's last one.
 
     Needs no pin: no reader passes the source's last node before ``written`` counts the new one
-    (invariant 3), so nothing behind it can be used again meanwhile.
+    (invariant 3), so no node behind it can be reused meanwhile.
     """
     before = state.private[finger_at(state, source, 0)]
     for _ in range(WALK_LIMIT):
-        # Pairs with the CAS that linked `after`: its timestamp and source are filled in.
+        # Pairs with the CAS that linked `after`: timestamp and source of `after` are filled in.
         after = load(state.nodes, link_at(state, before, 0), ACQUIRE)
         if after != NIL and precedes(state, after, timestamp, source):
             before = after
@@ -384,7 +387,7 @@ def link_near(state, source, node, timestamp):
         # Keeps the node's fields before the link to it. Linearizes insert_tuple among insertions.
         if cas(state.nodes, link_at(state, before, 0), after, node, RELEASE):
             return True
-        # Another source has linked a node right here: look at that one next.
+        # Another source has linked a node at this position: examine that one next.
         mark("t_gate: level_0_lost")
     mark("t_gate: far")
     return False
@@ -409,14 +412,14 @@ def search(state, source, timestamp):
     Under a pin.
     """
     private = state.private
-    # ACQUIRE pairs with release_before: what the anchor leads to is filled in.
+    # ACQUIRE pairs with release_before: the nodes that the anchor leads to are filled in.
     before = load(state.anchor, 0, ACQUIRE)
     before_timestamp = state.nodes[node_at(state, before) + TIMESTAMP]
     before_source = state.nodes[node_at(state, before) + SOURCE]
     for level in range(state.levels - 1, -1, -1):
         finger = finger_at(state, source, level)
-        # A finger behind the place reached so far is behind the anchor too or need not be
-        # followed; its node may be in use again, so its position is remembered beside it.
+        # A finger behind the position reached so far is behind the anchor too or need not be
+        # followed; the node may have been reused, so the finger holds a copy of the position.
         if private[finger + 1] > before_timestamp or (
             private[finger + 1] == before_timestamp and private[finger + 2] > before_source
         ):
@@ -435,7 +438,7 @@ def search(state, source, timestamp):
 
 @inlined
 def level_insert(state, level, before, node, timestamp, source):
-    """Link the node on one level behind `before` or behind what has come between."""
+    """Link the node on one level behind `before`, or behind nodes linked there meanwhile."""
     while True:
         # The three atomics are as in link_near.
         after = load(state.nodes, link_at(state, before, level), ACQUIRE)
@@ -443,7 +446,7 @@ def level_insert(state, level, before, node, timestamp, source):
             before = after
             continue
         store(state.nodes, link_at(state, node, level), after, RELAXED)
-        # The retry ends: each loss is another source's node linked.
+        # The retry ends: each lost CAS means that another source has linked a node.
         if cas(state.nodes, link_at(state, before, level), after, node, RELEASE):
             return
         mark("t_gate: level_lost")
@@ -454,16 +457,18 @@ def level_insert(state, level, before, node, timestamp, source):
 
 @inlined
 def get_next_ready_tuple(state, reader, out):
-    """Give the reader the next tuple if it is ready (Algorithm 4, getNextReadyTuple)."""
+    """Return the next tuple to the reader if it is ready (Algorithm 4, getNextReadyTuple)."""
     mine = reading_at(state, reader)
     while True:
         head = state.reading[mine + HEAD]
-        # Pairs with the CAS that linked the node: what it holds is filled in.
-        node = load(state.nodes, link_at(state, head, 0), ACQUIRE)
+        # RELAXED: the reader passes a node once it has acquired that the source has delivered the
+        # next one (is_ready). So what it has acquired includes the next node of each source, its
+        # links and fields, and the first of these is the node found here.
+        node = load(state.nodes, link_at(state, head, 0), RELAXED)
         place = node_at(state, node)
         timestamp = state.nodes[place + TIMESTAMP]
         if timestamp == END_TIMESTAMP:
-            return END  # invariant 3: every other source's last tuple is here or behind, its end
+            return END  # invariant 3: the last tuple of every other source is an end tuple too
         source = state.nodes[place + SOURCE]
         if not is_ready(state, reader, source):
             return NOT_READY
@@ -479,25 +484,25 @@ def get_next_ready_tuple(state, reader, out):
 
 @inlined
 def is_ready(state, reader, source):
-    """Say whether the source has delivered a tuple after the one the reader stands before."""
+    """Say whether the source has delivered a tuple after the next one of the reader."""
     reading = state.reading
     counts = counts_at(state, reader, source)
     passed = reading[counts + PASSED]
     if passed < reading[counts + SEEN]:
         return True
-    # Pairs with the store in insert_tuple_link. Asked only when what was seen is used up, so that
-    # the line travels once a batch. Linearizes get_next_ready_tuple.
+    # Pairs with the store in insert_tuple_link. Loaded only when the known tuples are used up, so
+    # that the cache line travels once a batch. Linearizes get_next_ready_tuple.
     seen = load(state.written, line_at(source), ACQUIRE)
     reading[counts + SEEN] = seen
     return passed < seen
 
 
-# --- using nodes again ---------------------------------------------------------------------------
+# --- reuse of nodes ------------------------------------------------------------------------------
 
 
 @inlined
 def pass_node(state, reader, source, node):
-    """Count a passed node; at one of full height, now and then, let go of all before it."""
+    """Count a passed node; at one of full height, now and then, release all nodes before it."""
     reading = state.reading
     counts = counts_at(state, reader, source)
     passed = reading[counts + PASSED] + 1
@@ -510,7 +515,7 @@ def pass_node(state, reader, source, node):
 
 @inlined
 def release_before(state, reader, source, node):
-    """Let go of every node this reader has passed, up to `node`, which stays."""
+    """Release every node that this reader has passed, up to `node`, which stays."""
     reading = state.reading
     if reader == 0:
         # RELEASE: the node was filled by another thread.
@@ -522,17 +527,20 @@ def release_before(state, reader, source, node):
         passed = reading[counts + PASSED] - (1 if other == source else 0)
         if passed > reading[counts + RELEASED]:
             reading[counts + RELEASED] = passed
-            # Keeps this reader's reads of those nodes, and reader 0's epoch, before their next use.
+            # Keeps this reader's reads of those nodes, and reader 0's epoch, before their reuse.
             store(state.released, released_at(state, reader, other), passed, RELEASE)
 
 
 @inlined
 def insert_tuple_make_room(state, source):
-    """Find out how many of the source's nodes may be used again; False when none more."""
-    # ACQUIRE, here and below, pairs with the store in release_before.
+    """Find out how many of the source's nodes may be reused; False when no more than before."""
+    # ACQUIRE pairs with the store in release_before: the epoch read below is at least the one of
+    # these nodes.
     released = load(state.released, released_at(state, 0, source), ACQUIRE)
     for reader in range(1, state.readers):
-        slower = load(state.released, released_at(state, reader, source), ACQUIRE)
+        # RELAXED: only reader 0 announces epochs, and the fence in all_left acquires that this
+        # reader has read the nodes before they are used again.
+        slower = load(state.released, released_at(state, reader, source), RELAXED)
         released = min(released, slower)
     room = released + state.ahead
     known = own_at(state, source) + ROOM
@@ -546,7 +554,7 @@ def insert_tuple_make_room(state, source):
 
 
 def check_invariants(state: TGateState) -> None:
-    """Assert the invariants over a gate at rest (plain Python)."""
+    """Assert the invariants of a quiescent gate (plain Python)."""
     epochs.check_invariants(state.searches)
     nodes = state.nodes.reshape(-1, state.stride)
     below = None
@@ -574,7 +582,7 @@ def check_invariants(state: TGateState) -> None:
             assert inserted - closed - passed <= state.ahead, f"invariant 5: source {source}"
 
 
-# Where its other numbers of levels are shown: the text lost the paper's.
+# Figures that show the other numbers of levels: the text lost the paper's number.
 _FIGURES = {"multiway_aggregation": ("7",)}
 
 VARIANT = Variant(

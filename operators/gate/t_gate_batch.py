@@ -1,29 +1,29 @@
 """A T-Gate into which a source links several tuples at once.
 
-In no paper. What a T-Gate's source pays for every tuple (a compare-and-swap, a store that the
-readers wait for, every few tuples a search under a pin) it pays here for a batch. Nodes, readers
-and the order are those of `t_gate`; a source fills its next nodes first, and links them when there
-are `batch` of them, or a reader waits for it, or it closes, or is full::
+In no paper. The costs that a T-Gate's source pays for every tuple (a compare-and-swap, a store that
+the readers wait for, every few tuples a search under a pin) are paid here once a batch. Nodes,
+readers and the order are those of `t_gate`; a source fills nodes first, and links them when there
+are `batch` of them, when a reader waits for the source, or when the source closes or is full::
 
     level 0   [F]-->[a1]-->[b1]----------------->[a2]      a3 to a5 are filled, and not linked
                                `-->[b2]-->[b3]--'          b2 and b3 come between the same two
                                                            nodes: one CAS links both
 
-So as not to hold up whom it is for, a reader that finds a source's last linked tuple not ready asks
-for more in ``wanted``, and that source's next tuple is linked at once. What stays unlinked is thus
-what no reader had asked for when it came.
+So as not to hold readers up, a reader that finds a source's last linked tuple not ready asks for
+more in ``wanted``, and that source's next tuple is linked at once. A tuple thus stays unlinked only
+if no reader had asked for it when it came.
 
-Invariants, beside those of `t_gate`, where "inserted" and ``SEQUENCE`` mean linked:
+Invariants, in addition to those of `t_gate`, where "inserted" and ``SEQUENCE`` mean linked:
 
 6. A source has fewer than `batch` tuples unlinked, the latest it delivered, in order in the nodes
-   behind its last linked one; nobody else can reach them. They count against `ahead`.
-7. A batch is linked on all its levels before ``written`` counts any of it.
+   behind the last linked one; no other thread can reach them. They count against `ahead`.
+7. A batch is linked on all levels before ``written`` counts any of it.
 
 Linearization points: among insertions the CAS that links a run of tuples on level 0; between
 insertions and a reader, the store to ``written``. Progress as in `t_gate`.
 
-A tuple that is unlinked when its source falls silent stays so: up to `batch` tuples of an open
-source may be held back, where the T-Gate holds back one. Closing lets all go.
+A tuple that is unlinked when its source falls silent stays unlinked: up to `batch` tuples of an
+open source may be held back, where the T-Gate holds back one. Closing a source links all of them.
 
 # ASSUME: the half of `ahead` bounds `batch`, so that a full source has tuples for the readers.
 """
@@ -89,13 +89,13 @@ PARAMETERS = (
 
 
 class TGateBatchState(NamedTuple):
-    """A T-Gate, and what its sources have not linked."""
+    """A T-Gate, and the unlinked tuples of the sources."""
 
     gate: TGateState
-    unlinked: np.ndarray  # [sources] lines; that source alone: how many tuples (6)
+    unlinked: np.ndarray  # [sources] lines; only that source: number of unlinked tuples (6)
     wanted: np.ndarray  # [sources] lines; readers write, source reads: a reader has seen `written`
-    # count this one and asks for more
-    batch: int  # so many last tuples of an open source may be held back
+    # count this tuple and asks for more
+    batch: int  # most tuples of an open source that may be held back
 
 
 def make_state(
@@ -108,7 +108,7 @@ def make_state(
     sources, readers, ahead, levels : int
         As for `t_gate`.
     batch : int
-        Tuples linked at once; half of `ahead` where it is more.
+        Tuples linked at once; half of `ahead` where `batch` is larger.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def make_state(
 
 
 def held_back(ahead: int, batch: int) -> int:
-    """Return how many last tuples of an open source are kept back, at most: a batch of them."""
+    """Return the most tuples of an open source that are held back: one batch."""
     return min(batch, ahead // 2)
 
 
@@ -160,9 +160,9 @@ def insert_tuple(state, source, timestamp, key, value):
         fill_node(gate, node, source, height, timestamp, key, value)
         unlinked += 1
         state.unlinked[line_at(source)] = unlinked
-    # RELAXED: a hint, nothing is read through it.
+    # RELAXED: a hint; no other data is read through it.
     asked = load(state.wanted, line_at(source), RELAXED)
-    # Full, too: the readers may be waiting for what is unlinked.
+    # When full as well: the readers may be waiting for the unlinked tuples.
     if full or unlinked >= state.batch or asked >= private[own + SEQUENCE] - 1:
         link_unlinked(state, source, unlinked)
     return FULL if full else ACCEPTED
@@ -170,7 +170,7 @@ def insert_tuple(state, source, timestamp, key, value):
 
 @inlined
 def close_source(state, source):
-    """Link what is unlinked, then the end tuple: ACCEPTED."""
+    """Link the unlinked tuples, then the end tuple: ACCEPTED."""
     unlinked = state.unlinked[line_at(source)]
     if unlinked > 0:
         link_unlinked(state, source, unlinked)
@@ -179,9 +179,9 @@ def close_source(state, source):
 
 @inlined
 def height_in_batch(gate, source, sequence, unlinked):
-    """Return the height of the source's next node: the first of a batch is tall, the rest is not.
+    """Return the height of the source's next node: in a batch only the first is tall.
 
-    So a batch is searched for once, and walked along from there.
+    So a batch takes one search, and a walk along level 0 from there.
     """
     since_tall = own_at(gate, source) + SINCE_TALL
     since = gate.private[since_tall] + 1
@@ -202,7 +202,7 @@ def unlinked_node(gate, source, number):
 
 @inlined
 def link_unlinked(state, source, count):
-    """Put a source's `count` unlinked nodes on their levels, then let ``written`` count them."""
+    """Link a source's `count` unlinked nodes on all levels, then let ``written`` count them."""
     gate = state.gate
     private = gate.private
     own = own_at(gate, source)
@@ -223,16 +223,16 @@ def link_unlinked(state, source, count):
 def link_runs(gate, source, count):
     """Link `count` nodes on all their levels, in runs, and return the last one's timestamp.
 
-    A walk along level 0 needs no pin: it begins at the source's last counted node, behind which
-    nothing can be used again (invariant 3 of `t_gate`). A tall node, or one that is far away, is
-    searched for from the top, under one pin for the batch.
+    A walk along level 0 needs no pin: it begins at the source's last counted node, and no node
+    behind that can be reused (invariant 3 of `t_gate`). A tall node, or one that is far away, takes
+    a search from the top, under one pin for the batch.
     """
     nodes = gate.nodes
     before = gate.private[finger_at(gate, source, 0)]
     linked = 0
     walked = 0
     timestamp = 0
-    searched = False  # the fingers stand right before the node that is linked next
+    searched = False  # the fingers are right before the node that is linked next
     pinned = False
     while linked < count:
         node = unlinked_node(gate, source, linked)
@@ -246,7 +246,7 @@ def link_runs(gate, source, count):
             search(gate, source, timestamp)
             before = gate.private[finger_at(gate, source, 0)]
             searched = True
-        # Pairs with the CAS that linked `after`: its timestamp and source are filled in.
+        # Pairs with the CAS that linked `after`: timestamp and source of `after` are filled in.
         after = load(nodes, link_at(gate, before, 0), ACQUIRE)
         if after != NIL and precedes(gate, after, timestamp, source):
             before = after
@@ -257,7 +257,7 @@ def link_runs(gate, source, count):
         # Linearizes insert_tuple of the run among insertions.
         if cas(nodes, link_at(gate, before, 0), after, node, RELEASE):
             if searched:
-                # Before a later one is searched for: that would move the fingers past these.
+                # Before the search for a later node, which would move the fingers past these.
                 link_higher(gate, source, linked, end)
             before = unlinked_node(gate, source, end - 1)
             timestamp = nodes[node_at(gate, before) + TIMESTAMP]
@@ -265,7 +265,7 @@ def link_runs(gate, source, count):
             walked = 0
             searched = False
         else:
-            # Another source has linked a node right here: look at that one next.
+            # Another source has linked a node at this position: examine that one next.
             mark("t_gate_batch: level_0_lost")
     if pinned:
         epochs.unpin(gate.searches, source)
@@ -276,7 +276,7 @@ def link_runs(gate, source, count):
 def chain_run(gate, source, first, count, after, searched):
     """Chain the unlinked nodes from `first` on that come before `after`; return the run's end.
 
-    A tall one ends the run where the fingers do not stand before it: it has to be searched for.
+    A tall node ends the run unless the fingers are right before it: it needs a search.
     """
     nodes = gate.nodes
     end = first + 1
@@ -299,7 +299,7 @@ def chain_run(gate, source, first, count, after, searched):
 
 @inlined
 def link_higher(gate, source, first, end):
-    """Link the tall ones of a run on their higher levels, from the fingers on, under the pin."""
+    """Link the tall nodes of a run on the higher levels, from the fingers on, under the pin."""
     for number in range(first, end):
         node = unlinked_node(gate, source, number)
         place = node_at(gate, node)
@@ -315,7 +315,7 @@ def link_higher(gate, source, first, end):
 
 @inlined
 def get_next_ready_tuple(state, reader, out):
-    """Give the reader the next tuple if it is ready, or ask the source that keeps it waiting."""
+    """Return the next tuple to the reader if ready, or ask the source that holds the reader up."""
     status = t_gate.get_next_ready_tuple(state.gate, reader, out)
     if status == NOT_READY:
         ask_for_more(state, reader)
@@ -324,21 +324,21 @@ def get_next_ready_tuple(state, reader, out):
 
 @inlined
 def ask_for_more(state, reader):
-    """Tell the source of the tuple the reader stands before that what is linked is used up."""
+    """Tell the source of the reader's next tuple that the linked tuples are used up."""
     gate = state.gate
     head = gate.reading[reading_at(gate, reader) + HEAD]
-    # As in t_gate.get_next_ready_tuple; another node may be next by now, and is asked for then.
+    # As in t_gate.get_next_ready_tuple; if another node is next by now, it is asked for later.
     node = load(gate.nodes, link_at(gate, head, 0), ACQUIRE)
     source = gate.nodes[node_at(gate, node) + SOURCE]
     seen = gate.reading[counts_at(gate, reader, source) + SEEN]
-    # RELAXED: a hint. Of two readers the slower may overwrite what the faster has asked, which asks
-    # again as long as it waits.
+    # RELAXED: a hint. The slower of two readers may overwrite the faster one's request, which is
+    # repeated for as long as the faster one waits.
     if load(state.wanted, line_at(source), RELAXED) < seen:
         store(state.wanted, line_at(source), seen, RELAXED)
 
 
 def check_invariants(state: TGateBatchState) -> None:
-    """Assert the invariants over a gate at rest (plain Python)."""
+    """Assert the invariants of a quiescent gate (plain Python)."""
     gate = state.gate
     t_gate.check_invariants(gate)
     for source in range(gate.sources):

@@ -1,12 +1,12 @@
-"""The B+-Tree: entries in linked leaves, inner nodes that refer to their children.
+"""The B+-Tree: entries in linked leaves, inner nodes with references to their children.
 
 Source: section 3.1 of "Parallel Index-based Stream Join on a Multicore CPU" (the classic design,
 where each node explicitly stores the references to its children), and Comer, "The Ubiquitous
-B-Tree", 1979. As in the paper's baseline equal keys may occur any number of times, an entry is
-deleted for good, and nodes merge.
+B-Tree", 1979. As in the paper's baseline, keys may repeat, deletion removes the entry itself, and
+nodes merge.
 
-Many trees live in one *forest*. They share its nodes, and their leaves may be one list: that is
-what the subindexes of a PIM-Tree, the subindexes of a chain and this tree alone are made of::
+Many trees live in one *forest*. They share the nodes, and their leaves may form one list. The
+subindexes of a PIM-Tree, the subindexes of a chain, and this tree alone are such forests::
 
     root of tree 0                          root of tree 1
     [ 17 | 40 | +oo ]                       [ +oo ]            an inner node: separators, children
@@ -15,28 +15,29 @@ what the subindexes of a PIM-Tree, the subindexes of a chain and this tree alone
 
 Invariants (``check_invariants``):
 
-1. *Order.* Keys ascend along the list of leaves, equal ones in the order of their insertion.
+1. *Order.* Keys ascend along the list of leaves, equal keys in the order of insertion.
 2. *Separators.* Separator i of an inner node is no less than any key below child i and no greater
-   than any below child i + 1. The last child has none: +oo stands in its place.
-3. *Padding.* Behind its last key a node is filled with +oo, so that a key's rank is counted over
-   the whole node without a look at how full it is.
+   than any below child i + 1. The last child has no separator: +oo fills that slot.
+3. *Padding.* Behind the last key a node is filled with +oo, so that a rank is counted over the
+   whole node without reading the count.
 4. *Depth.* All leaves of a tree are equally deep.
 5. *Fill.* A node other than a root has at least ``least_fill`` entries, and an inner root two
-   children: how many nodes so many entries take at most follows from that (``nodes_for``).
+   children. This bounds the number of nodes for a number of entries (``nodes_for``).
 
-With 2 the number of separators below a key is the child with its first occurrence, duplicates and
-stale separators (of keys deleted since) and all. A new entry goes behind its equals; since the
-tuples of a window leave in the order in which they came, the one to delete is the first of its
-equals, found without a walk through the others.
+By 2, the number of separators below a key is the index of the child with the first occurrence of
+the key, in spite of duplicates and stale separators (of keys deleted since). A new entry goes
+behind all equal keys. Since the tuples of a window leave in the order of arrival, the entry to
+delete is the first of the equal keys, found without a walk through the others.
 
 # ASSUME: the paper does not say when nodes merge. Here a node that is less than half full is merged
 # with a neighbour, the right one before the left, if both fit into three quarters of a node: a full
-# one would split at once. Where neither fits, it is left alone until it falls below three eighths,
-# and then borrows half of what a neighbour has more. To borrow below half already, as STX does,
-# would be for a single entry again and again: two nodes that do not merge need not fill two halves.
-# ASSUME: the paper's baseline is the STX B+-Tree, whose nodes are searched key by key. This one's
-# have 32 entries, as the paper's immutable tree, and count a key's rank by vectors, as all trees do
-# here: the gain of a PIM-Tree over it is the smaller for that. ``search=scalar`` has the other one.
+# node would split at once. If neither fits, the node is left alone until it falls below three
+# eighths, and then borrows half of the neighbour's surplus. To borrow below one half already, as
+# STX does, would mean borrowing a single entry again and again: two nodes that do not merge need
+# not fill two halves.
+# ASSUME: the paper's baseline is the STX B+-Tree, which searches nodes key by key. Nodes here have
+# 32 entries, as in the paper's immutable tree, and count ranks by vectors, as all trees here do: so
+# the gain of a PIM-Tree over this tree is smaller. ``search=scalar`` is the key-by-key search.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ SEARCHES = ("vector", "scalar")
 
 @inlined
 def find_leaf(forest, tree, low):
-    """Return the leaf in which keys from `low` on begin, or that before it."""
+    """Return the leaf in which keys from `low` on begin, or the leaf before it."""
     node = peek(forest.roots, tree)
     for _ in range(peek(forest.heights, tree)):
         node = child_for(forest, node, low)
@@ -106,10 +107,10 @@ def find_leaf(forest, tree, low):
 
 @inlined
 def scan_leaves(forest, leaf, until, low, high, window, out, count):
-    """Write the positions asked for of keys from `low` to `high` behind ``out[:count]``.
+    """Write the requested positions of keys from `low` to `high` behind ``out[:count]``.
 
-    `leaf` is where `low` belongs; the list of leaves is followed from there, from tree to tree, to
-    its end or before the leaf `until`. Returns the new count.
+    `leaf` is the leaf to which `low` belongs. The scan follows the list of leaves, from tree to
+    tree, to the end or to the leaf `until`, exclusive. Returns the new count.
     """
     ask_for_links(forest, leaf)
     place = rank(forest, leaf, low)
@@ -127,9 +128,9 @@ def scan_leaves(forest, leaf, until, low, high, window, out, count):
 
 @inlined
 def scan_leaf(forest, leaf, place, entries, high, window, out, count):
-    """Write the positions asked for of keys up to `high`, of a leaf from `place` on.
+    """Write the requested positions of keys up to `high`, from index `place` of a leaf on.
 
-    Returns where in the leaf the first key above `high` stands, and the new count.
+    Returns the index of the first key above `high` in the leaf, and the new count.
     """
     links = links_of(forest, leaf)
     if is_vector(forest.kind):
@@ -140,7 +141,7 @@ def scan_leaf(forest, leaf, place, entries, high, window, out, count):
     last = place
     while last < entries and peek(forest.entries, keys + last) <= high:
         sequence = peek(forest.entries, links + last)
-        # No branch: whether an entry has expired is hard to guess; the next overwrites it.
+        # Branch-free, since expiry is hard to predict: the next entry overwrites an expired one.
         poke(out, count, position_of(sequence, newest))
         count += is_asked_for(sequence, oldest, newest)
         last += 1
@@ -152,7 +153,7 @@ def scan_leaf(forest, leaf, place, entries, high, window, out, count):
 
 @inlined
 def insert_entry(forest, tree, owner, key, sequence):
-    """Insert behind all entries of the same key: ACCEPTED, or FULL where nodes have run out."""
+    """Insert behind all entries of the same key: ACCEPTED, or FULL if nodes have run out."""
     height = peek(forest.heights, tree)
     if arena.free_count(forest.nodes, owner) < height + 2:
         return FULL
@@ -174,9 +175,9 @@ def insert_entry(forest, tree, owner, key, sequence):
 
 @inlined
 def split_leaf(forest, tree, owner, height, leaf, place, key, sequence):
-    """Insert into a full leaf: half of it goes into a new one behind it.
+    """Insert into a full leaf: the upper half moves to a new leaf behind it.
 
-    `height` is how many nodes the owner's path has.
+    `height` is the number of nodes on the owner's path.
     """
     half = fan_out_of(forest.kind) // 2
     right = new_node(forest, owner)
@@ -193,7 +194,7 @@ def split_leaf(forest, tree, owner, height, leaf, place, key, sequence):
 
 @inlined
 def add_child(forest, tree, owner, height, bound, right):
-    """Put a new node behind the child at the end of the path, whose keys are up to `bound` now."""
+    """Add a new node behind the last child of the path, whose keys are now at most `bound`."""
     half = fan_out_of(forest.kind) // 2
     path = owner * PATH_WORDS
     depth = height - 1
@@ -205,7 +206,7 @@ def add_child(forest, tree, owner, height, bound, right):
             return
         mark("b_plus_tree: split of an inner node")
         sibling = new_node(forest, owner)
-        # What parted the halves becomes the bound of the left one, a level up.
+        # The separator between the halves becomes the bound of the left one, a level up.
         parting = peek(forest.entries, keys_of(forest, node) + half - 1)
         move_half(forest, node, sibling)
         forest.entries[keys_of(forest, node) + half - 1] = forest.kind.last_key
@@ -230,7 +231,7 @@ def add_child(forest, tree, owner, height, bound, right):
 
 @inlined
 def delete_entry(forest, tree, owner, key, sequence):
-    """Delete the entry with this key and sequence; where there is none, nothing."""
+    """Delete the entry with this key and sequence, if it exists."""
     path = owner * PATH_WORDS
     height = peek(forest.heights, tree)
     node = peek(forest.roots, tree)
@@ -257,7 +258,7 @@ def delete_entry(forest, tree, owner, key, sequence):
 
 @inlined
 def step_to_next_leaf(forest, owner, height):
-    """Move the path to the next leaf of the tree and return that, NO_NODE behind the last."""
+    """Move the path to the next leaf of the tree; return the leaf, or NO_NODE behind the last."""
     nodes = owner * PATH_WORDS
     children = nodes + MOST_HEIGHT
     depth = height - 1
@@ -280,14 +281,14 @@ def step_to_next_leaf(forest, owner, height):
 
 @inlined
 def refill(forest, tree, owner, node):
-    """Merge a node that is less than half full, or let it borrow; then go on with its parent."""
+    """Merge a node that is less than half full, or let it borrow; then go on with the parent."""
     path = owner * PATH_WORDS
     depth = peek(forest.heights, tree) - 1
     leaves = True
     while depth >= 0 and peek(forest.counts, node) < fan_out_of(forest.kind) // 2:
         parent = peek(forest.path, path + depth)
         at = peek(forest.path, path + MOST_HEIGHT + depth)
-        # Not a root, it has a neighbour: a parent has two children at least.
+        # The node is no root, so there is a neighbour: a parent has at least two children.
         has_right = at + 1 < peek(forest.counts, parent)
         left = at
         merged = has_right and fits_with_next(forest, parent, left)
@@ -315,7 +316,7 @@ def refill(forest, tree, owner, node):
 
 @inlined
 def fits_with_next(forest, parent, at):
-    """Say whether children `at` and `at` + 1 may merge."""
+    """Return whether children `at` and `at` + 1 may merge."""
     links = links_of(forest, parent)
     left, right = peek(forest.entries, links + at), peek(forest.entries, links + at + 1)
     return fit(forest, peek(forest.counts, left), peek(forest.counts, right))
@@ -323,17 +324,17 @@ def fits_with_next(forest, parent, at):
 
 @inlined
 def fit(forest, count, more):
-    """Say whether two nodes with so many entries fit into three quarters of one."""
-    # The quarter that stays free keeps the next insertion from splitting what was merged. Had they
-    # to fit into a half, a join made 0.92 [0.88, 1.00] and 0.88 [0.84, 0.92] times as many tuples/s
-    # at windows of 2**12 and 2**16; into seven eighths, 1.05 [0.98, 1.16] and 1.02 [1.00, 1.04]
-    # (three pairs in turns, two cores of an EPYC).
+    """Return whether two nodes with so many entries fit into three quarters of one."""
+    # The free quarter keeps the next insertion from splitting the merged node. When merged nodes
+    # had to fit into a half, a join made 0.92 [0.88, 1.00] and 0.88 [0.84, 0.92] times as many
+    # tuples/s at windows of 2**12 and 2**16; into seven eighths, 1.05 [0.98, 1.16] and 1.02 [1.00,
+    # 1.04] (three pairs in turns, two cores of an EPYC).
     return count + more <= 3 * fan_out_of(forest.kind) // 4
 
 
 @inlined
 def merge_children(forest, parent, at, leaves):
-    """Merge children `at` and `at` + 1, and return the second, which is out of the tree."""
+    """Merge children `at` and `at` + 1, and return the second, which has left the tree."""
     links = links_of(forest, parent)
     left, right = peek(forest.entries, links + at), peek(forest.entries, links + at + 1)
     count, more = peek(forest.counts, left), peek(forest.counts, right)
@@ -344,7 +345,7 @@ def merge_children(forest, parent, at, leaves):
     if leaves:
         poke(forest.nodes.words, left, peek(forest.nodes.words, right))
     else:
-        # The last child of the left one has a bound again: what parted the two.
+        # The last child of the left node has a bound again: the separator between the two.
         forest.entries[to_keys - 1] = forest.entries[keys_of(forest, parent) + at]
     for place in range(more):
         forest.entries[to_keys + place] = forest.entries[from_keys + place]
@@ -358,7 +359,7 @@ def merge_children(forest, parent, at, leaves):
 def even_out(forest, parent, at, leaves):
     """Move half of the difference between children `at` and `at` + 1 to the one that has less.
 
-    Together they have more than three quarters of a node: each has ``least_fill`` then.
+    Together they fill more than three quarters of a node, so each has ``least_fill`` afterwards.
     """
     links = links_of(forest, parent)
     left, right = peek(forest.entries, links + at), peek(forest.entries, links + at + 1)
@@ -369,9 +370,9 @@ def even_out(forest, parent, at, leaves):
         mark("b_plus_tree: a leaf borrows from a neighbour")
     else:
         mark("b_plus_tree: an inner node borrows from a neighbour")
-        # The separators of both in one row: what parted the two bounds the left one's last child.
+        # Join the separators of both: the one between the nodes bounds the last child of the left.
         forest.entries[left_keys + count - 1] = forest.entries[keys_of(forest, parent) + at]
-    # One by one: it is rare, and a node is moved whole each time. One of the two is above 0.
+    # One by one, though each step shifts a node: borrowing is rare. At most one of the two is > 0.
     to_left, to_right = (more - count) // 2, (count - more) // 2
     for _ in range(to_left):
         key, link = peek(forest.entries, right_keys), peek(forest.entries, right_links)
@@ -384,7 +385,7 @@ def even_out(forest, parent, at, leaves):
         link = peek(forest.entries, left_links + count)
         remove_at(forest, left, count, count)
         insert_at(forest, right, 0, key, 0, link)
-    # What parts them now: the left one's largest key, or the bound of its last child.
+    # The new separator: the largest key of the left leaf, or the bound of the left's last child.
     last = left_keys + count - 1
     forest.entries[keys_of(forest, parent) + at] = forest.entries[last]
     if not leaves:
@@ -395,7 +396,7 @@ def even_out(forest, parent, at, leaves):
 
 
 class BPlusTree(NamedTuple):
-    """One tree, and which of its tuples are in the window."""
+    """One tree, and the window of tuples in it."""
 
     forest: Forest
     words: np.ndarray  # see operators.index.window
@@ -404,15 +405,15 @@ class BPlusTree(NamedTuple):
 def make_state(
     window: int, key_bits: int = 32, fan_out: int = 32, search: str = "vector"
 ) -> BPlusTree:
-    """Return an empty B+-Tree for a window of so many tuples.
+    """Return an empty B+-Tree for a window of this many tuples.
 
     Raises
     ------
     UsageError
-        When a parameter is out of its limits.
+        When a parameter is out of range.
     """
     key_type = check_window(window, key_bits)
-    # An expired tuple leaves before the next one enters, so that there are never more.
+    # An expired tuple leaves before the next one enters, so the window is never exceeded.
     capacity = nodes_for(window, 1, fan_out, deletes=True)
     return BPlusTree(make_forest(1, 1, capacity, key_type, fan_out, search), make_window())
 
@@ -438,13 +439,13 @@ def find(state, low, place):
 
 @inlined
 def scan(state, low, high, place, out):
-    """Write the positions of the keys from `low` to `high`, and return how many they are."""
+    """Write the positions of the keys from `low` to `high`, and return their number."""
     return scan_leaves(state.forest, place[0], NO_NODE, low, high, state.words, out, 0)
 
 
 @inlined
 def merge_ns(state):
-    """Return 0: nothing is merged but nodes."""
+    """Return 0: this index has no merges other than those of nodes."""
     return 0
 
 
@@ -459,7 +460,7 @@ def footprint(state: BPlusTree) -> dict[str, int]:
 
 
 def leaves_of(forest: Forest, tree: int) -> list[int]:
-    """Return the leaves of a tree from left to right, while checking its inner nodes.
+    """Return the leaves of a tree from left to right, and check the inner nodes on the way.
 
     Raises
     ------
@@ -504,7 +505,7 @@ def entries_of(forest: Forest, leaf: int) -> list[tuple[int, int]]:
 
 
 def check_forest(forest: Forest, trees: int) -> list[tuple[int, int]]:
-    """Return the entries of the list of leaves of the first so many trees, checked with its nodes.
+    """Return the entries in the leaves of the first `trees` trees, after checking nodes and arena.
 
     Raises
     ------
@@ -516,7 +517,7 @@ def check_forest(forest: Forest, trees: int) -> list[tuple[int, int]]:
 
 
 def check_leaves(forest: Forest, trees: int) -> list[tuple[int, int]]:
-    """Return the entries of the list of leaves of the first so many trees, checked.
+    """Return the entries in the leaves of the first `trees` trees, after checking the nodes.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Walks along the chains of a Bw-Tree, which only read: each returns a verdict and one word.
+"""Read-only walks along the chains of a Bw-Tree: each returns a verdict and one word.
 
-A walk goes from the newest record to the base. What it has seen narrows where the base is searched:
-the entries before the offset of a record below the one that is looked for are below it, those from
-the offset of one above it on are above it.
+A walk goes from the newest record to the base. The records on the way narrow the search of the
+base: if a record is below the wanted entry, so are all base entries before the record's offset; if
+it is above, so are all base entries from that offset on.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ from operators.index.bw_nodes import (
     size_limit,
 )
 
-# What a walk finds, and the word it returns with it.
-PRESENT = 1  # the entry is there: its place in the base
-ABSENT = 2  # it is not: where it belongs in the base
-CHILD = 3  # it is below this node: the child's reference
-SIDEWAYS = 4  # it is in a node to the right: the right neighbour's reference
-REMOVED = 5  # the node is merged into its left neighbour: a reference to the left of it
+# Verdicts of a walk, and the word returned with each.
+PRESENT = 1  # the entry exists: the position in the base
+ABSENT = 2  # it does not: the position in the base where it belongs
+CHILD = 3  # it is below this node: the reference of the child
+SIDEWAYS = 4  # it is in a node to the right: the reference of the right neighbour
+REMOVED = 5  # the node is merged into the left neighbour: a reference to the left of it
 CHANGE = 6  # the node takes no record until it has been consolidated or split
 
 
 @inlined
 def walk_leaf(tree, head, hi, lo, grows):
-    """Look for an entry in a leaf that is to be changed: PRESENT, ABSENT, or one of the others.
+    """Look for an entry in a leaf that is to be changed: PRESENT, ABSENT, or another verdict.
 
-    A leaf that is to be split takes no record with which it `grows`.
+    A leaf that is to be split takes no record that `grows` it.
     """
     begin, record = begin_of(tree, block_of(head)), record_of(head)
     first, last = 0, peek(tree.words, begin + COUNT)
@@ -82,7 +82,7 @@ def walk_leaf(tree, head, hi, lo, grows):
         own_hi, own_lo = peek(tree.words, at + ENTRY), low_word(tree, at + ENTRY)
         offset = offset_of(meta)
         if is_below(tree, own_hi, own_lo, hi, lo):
-            # A split below the entry: all of the base from there on is the neighbour's.
+            # If a split below the entry: all base entries from there on are the neighbour's.
             first = max(first, offset)
         elif kind_of(meta) != SPLIT and own_hi == hi and own_lo == lo:
             return (PRESENT if kind_of(meta) == INSERT else ABSENT), offset
@@ -103,7 +103,7 @@ def walk_leaf(tree, head, hi, lo, grows):
 
 @inlined
 def is_beyond(tree, right, bound, hi, lo):
-    """Whether an entry is not below the bound of a node, or of a piece of one."""
+    """Return whether an entry is at or above the upper bound of a node, or of a piece of one."""
     if right == NO_NODE:
         return False
     return not is_below(tree, hi, lo, peek(tree.words, bound), low_word(tree, bound))
@@ -111,10 +111,10 @@ def is_beyond(tree, right, bound, hi, lo):
 
 @inlined
 def walk_inner(tree, head, hi, lo, through):
-    """Look for the child that has an entry: CHILD, SIDEWAYS or REMOVED.
+    """Look for the child to which an entry belongs: CHILD, SIDEWAYS or REMOVED.
 
-    `through` says that a node that is REMOVED is read all the same: see ``descend``. Each record
-    of an index term says for which entries it has the child, and the newest one is right.
+    `through` allows reading a node that is REMOVED: see ``descend``. Each record of an index term
+    has the range of entries of the child, and the newest such record is valid.
     """
     begin, record = begin_of(tree, block_of(head)), record_of(head)
     if record != 0:
@@ -153,7 +153,7 @@ def walk_inner(tree, head, hi, lo, through):
         record = older(meta)
     if is_beyond(tree, right, bound, hi, lo):
         return SIDEWAYS, right
-    # The last that is not above the entry has it.
+    # The last term that is not above the entry.
     place = rank_between(tree, begin, 1, first, last, hi, lo)
     if place == last or not is_entry(tree, begin, 1, place, hi, lo):
         place -= 1
@@ -162,7 +162,7 @@ def walk_inner(tree, head, hi, lo, through):
 
 @inlined
 def fetch_words(tree, begin):
-    """Ask for what a search looks at first in a block: header, samples and records."""
+    """Prefetch the first words that a search reads in a block: header, samples and records."""
     prefetch(tree.words, begin)
     prefetch(tree.words, begin + SAMPLES)
     for line in range(tree.chunk_lines):
@@ -171,16 +171,19 @@ def fetch_words(tree, begin):
 
 @inlined
 def descend(tree, hi, lo):
-    """Return the leaf that has an entry, as inner nodes tell it, and whether they told it straight.
+    """Return the leaf to which an entry belongs, and whether the descent was straight.
 
-    A node that is REMOVED is read all the same where the left neighbour led to it since the search
-    began: then its entries had not been merged at that time, and not been changed since. Where an
-    index term led to it they may be the left neighbour's by now.
+    A REMOVED node is read nevertheless if the search came from the left neighbour: the entries had
+    not been merged when that neighbour was read, and have not changed since. If an index term led
+    to the node, the entries may by now belong to the left neighbour.
+
+    A descent is straight if it met neither freed numbers nor removed nodes, and took no step to the
+    right.
     """
     straight = True
     while True:
         above = 0
-        # ACQUIRE: the root's head is behind it; pairs with the swap of the root.
+        # ACQUIRE orders the root's head after it; pairs with the swap of the root.
         node = load(tree.root, 0, ACQUIRE)
         from_left = False
         while True:
@@ -191,7 +194,7 @@ def descend(tree, hi, lo):
                 break
             begin = begin_of(tree, block_of(head))
             if above == 1:
-                # A leaf, with lines that are far away. All that is looked at first, at once.
+                # A leaf, whose cache lines are far away: prefetch all of the first reads at once.
                 fetch_words(tree, begin)
             above = peek(tree.words, begin + LEVEL)
             if above == 0:
@@ -204,14 +207,14 @@ def descend(tree, hi, lo):
 
 @inlined
 def note_records(tree, head_block, record, from_hi, from_lo, to_hi, to_lo, own):
-    """Note the records of a leaf's chain that lie between two entries, and where to search.
+    """Note the records of a leaf's chain that lie between two entries, and the range to search.
 
     Returns
     -------
     tuple of int
-        How many were noted from ``own[RECORDS]`` on, newest first: where they begin; between
-        which offsets the first entry of the range is to be looked for, and the end of the base;
-        then the right neighbour, and where the entry stands at which it begins.
+        The number of records, noted newest first from ``own[RECORDS]`` on; the two offsets between
+        which the first entry of the range is to be found, and the end of the base; then the right
+        neighbour, and where the entry at which it begins is stored.
     """
     begin = begin_of(tree, head_block)
     count = 0

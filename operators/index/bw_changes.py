@@ -1,12 +1,12 @@
-"""How nodes of a Bw-Tree change: a node anew, a split in two steps, and the root.
+"""Changes of the nodes of a Bw-Tree: consolidation, a split in two steps, and a new root.
 
 Each function takes one step towards the uppermost goal of a thread (`operators.index.bw_goals`): it
-reads heads, writes words that nobody else knows yet, and tries one compare-and-swap. Whether that
-was won or lost, the goal is looked at again or is done.
+reads heads, writes private words, and tries one compare-and-swap. Whether the swap succeeds or
+fails, the goal is then done, or examined again.
 
-A split has two steps: a record over the node, which sends what is not below its entry to the new
-right neighbour, and the index term in the parent. Between them a search goes the one step to the
-right.
+A split has two steps: a record on the node, which redirects searches from the split entry on to the
+new right neighbour, and the index term in the parent. Between the two a search takes one extra step
+to the right.
 """
 
 from __future__ import annotations
@@ -90,39 +90,40 @@ from operators.index.bw_nodes import (
 )
 from operators.index.bw_pool import NONE, give_back, retire, take
 
-# Free blocks and numbers that a thread keeps for a merge, which does not end half-way.
+# Free blocks and numbers that a thread reserves for a merge, which cannot stop half-way.
 SPARE_BLOCKS, SPARE_NUMBERS = 3, 1
-# What ``seek`` answers where the tree is not that high.
+# Answer of ``seek`` if the tree has no such level.
 TOO_HIGH = -2
 
 
 @inlined
 def take_block(view):
-    """Return a free block, or NONE: the last ones are for goals that serve a merge."""
+    """Return a free block, or NONE; the last ones are reserved for goals that serve a merge."""
     least = 0 if serves_a_merge(view.own, 1) else SPARE_BLOCKS
     return take(view.blocks, view.thread, least, view.popped)
 
 
 @inlined
 def new_reference(view):
-    """Return a reference of a number that was free, or NO_NODE."""
+    """Return a reference with a free number, or NO_NODE."""
     tree = view.tree
     least = 0 if serves_a_merge(view.own, 1) else SPARE_NUMBERS
     number = take(view.numbers, view.thread, least, view.popped)
     if number == NONE:
         return NO_NODE
-    # ACQUIRE: pairs with the store that freed the number, and its generation is that one's.
-    generation = load(tree.table, number, ACQUIRE) >> GENERATION_AT
+    # RELAXED: the number comes from this thread or through a ring of the pool, which orders the
+    # store in forget before; and nobody else writes the word of a free number.
+    generation = load(tree.table, number, RELAXED) >> GENERATION_AT
     return number | (generation << NUMBER_BITS)
 
 
 @inlined
 def seek(view, hi, lo, level):
-    """Return the node of a level that has an entry, with its head in ``own[HEAD]``.
+    """Return the node of a level to which an entry belongs, with the head in ``own[HEAD]``.
 
-    NO_NODE where a number was freed on the way, or a removed node was met that has first to be
-    brought into its left neighbour: that is a goal then. What stands to the right without an index
-    term is noted.
+    NO_NODE if a number was freed on the way, or if a removed node on the way must first be merged
+    into the left neighbour: that becomes a goal. A right neighbour met without an index term is
+    noted as OWED.
     """
     tree, own = view.tree, view.own
     # ACQUIRE: as in `bw_chain.descend`.
@@ -166,7 +167,7 @@ def seek(view, hi, lo, level):
 
 @inlined
 def right_neighbour(tree, head):
-    """Return the right neighbour of a node, and where its lower bound stands."""
+    """Return the right neighbour of a node, and where the lower bound of that is stored."""
     begin, record = begin_of(tree, block_of(head)), record_of(head)
     if kind_of(newest(tree, head)) == MERGE:
         other = peek(tree.words, link_at(tree, record_at(tree, begin, record)))
@@ -180,7 +181,7 @@ def consolidate(view, goal):
     tree, own = view.tree, view.own
     node, level = peek(own, goal + NODE), peek(own, goal + AT_LEVEL)
     head = look(tree, node)
-    # What a stale head says is about no block.
+    # Stale heads have no valid block to read records from.
     kind = REMOVE if is_stale(node, head) else kind_of(newest(tree, head))
     bare, begin = kind == 0, begin_of(tree, block_of(head))
     if kind == REMOVE or kind == ABORT or (bare and has_slots(tree, begin)):
@@ -188,7 +189,7 @@ def consolidate(view, goal):
         pop_goal(own)
         return AGAIN
     if bare:
-        # Slots were taken for records of which none is on the chain.
+        # All slots are taken, but none of the records is on the chain.
         mark("bw_tree: a bare base has no slots")
     block = take_block(view)
     if block == NONE:
@@ -199,7 +200,8 @@ def consolidate(view, goal):
         mark("bw_tree: a consolidation is lost")
         give_back(view.blocks, view.thread, block)
         return AGAIN
-    # Of MERGE not the other block: its own number still leads there (`bw_merges.end_merge`).
+    # Not the right neighbour's block of a MERGE: that number still leads there
+    # (`bw_merges.end_merge`).
     retire(view.blocks, view.epochs, view.thread, block_of(head))
     if not serves_a_merge(own, 0) and count <= small_limit(tree, level):
         low = begin_of(tree, block) + LOW
@@ -210,7 +212,7 @@ def consolidate(view, goal):
 
 @inlined
 def divide(view, goal):
-    """Split a node whose base is bare: the first step."""
+    """Split a node whose base is bare, as the first of two steps."""
     tree, own, words = view.tree, view.own, view.tree.words
     node, level = peek(own, goal + NODE), peek(own, goal + AT_LEVEL)
     head = look(tree, node)
@@ -258,17 +260,18 @@ def divide(view, goal):
 
 @inlined
 def make_known(tree, node, block, level, count, right):
-    """Write the rest of a block's header, and make it the base of a node with a new number."""
+    """Complete the header of a block, and make the block the base of a node with a new number."""
     begin = begin_of(tree, block)
     poke(tree.words, begin + COUNT, count)
     put_samples(tree, begin, count)
     poke(tree.words, begin + LEVEL, level)
     poke(tree.words, begin + RIGHT, right)
-    # RELAXED: the store behind it has it before it.
+    # RELAXED: the release store below orders it.
     store(tree.words, begin + TAKEN, 0, RELAXED)
-    # RELEASE keeps the block before the head; pairs with look. Nobody has the number yet, but in
-    # references of an older generation.
-    store(tree.table, number_of(node), head_of(node, block, 0), RELEASE)
+    # RELAXED: the number is known only from references of an older generation, which find the head
+    # stale and do not use it. The swap of a head or of the root that makes the node known keeps the
+    # block before.
+    store(tree.table, number_of(node), head_of(node, block, 0), RELAXED)
 
 
 @inlined
@@ -276,22 +279,22 @@ def forget(view, node):
     """Free the number of a node; references to it are stale from now on."""
     tree = view.tree
     number = number_of(node)
-    # RELEASE: who finds the number free has behind it what was done with it; pairs with look and
-    # new_reference.
-    store(tree.table, number, free_head(node), RELEASE)
+    # RELAXED: the pool orders it before the next use of the number. Who finds the number free
+    # follows nothing from there, and begins again.
+    store(tree.table, number, free_head(node), RELAXED)
     give_back(view.numbers, view.thread, number)
 
 
 @inlined
 def free_head(node):
-    """Return the head of a number that a node had: of the next generation, with no block."""
+    """Return the head of a freed number: the next generation, with no block."""
     generation = ((node >> NUMBER_BITS) + 1) & (GENERATIONS - 1)
     return NO_BLOCK | (generation << GENERATION_AT)
 
 
 @inlined
 def grow(view, goal):
-    """Put a root over the root, which has been split: its left half and the new node below it."""
+    """Put a new root over the root, which has been split: the left half and the new node below."""
     tree, own = view.tree, view.own
     hi, lo, node = (peek(own, goal + HI), peek(own, goal + LO), peek(own, goal + NODE))
     level = peek(own, goal + AT_LEVEL)
@@ -315,7 +318,7 @@ def grow(view, goal):
     poke(tree.words, child_at(tree, begin, 0), root)
     poke(tree.words, child_at(tree, begin, 1), node)
     make_known(tree, parent, block, level, 2, NO_NODE)
-    # RELEASE keeps the new root's head before the way to it; pairs with the loads of the root.
+    # RELEASE keeps the head of the new root before the reference; pairs with the loads of the root.
     if cas(tree.root, 0, root, parent, RELEASE):
         pop_goal(own)
         return AGAIN
@@ -327,7 +330,7 @@ def grow(view, goal):
 
 @inlined
 def is_ready(view, node, head, level):
-    """Whether a node takes a record; else a goal says what is needed first."""
+    """Return whether a node can take a record; if not, push the goal that must come first."""
     tree, own = view.tree, view.own
     meta = newest(tree, head)
     if record_of(head) == 0 and entries_of(meta) >= size_limit(tree, level):
@@ -341,15 +344,15 @@ def is_ready(view, node, head, level):
 
 @inlined
 def put_term(view, goal, parent, head, at_scratch, place, count):
-    """Let a parent have the index term of a node: the second step of a split.
+    """Add the index term of a node to a parent: the second step of a split.
 
-    What the parent has stands in a block of this thread, with the entry in child `place`.
+    The entries of the parent are in a block of this thread; child `place` contains the new term.
     """
     tree, own, words = view.tree, view.own, view.tree.words
     hi, lo, node = (peek(own, goal + HI), peek(own, goal + LO), peek(own, goal + NODE))
     level = peek(own, goal + AT_LEVEL)
-    # Behind the look at the parent: a node that is not removed now had, when the parent's head was
-    # looked at, not begun to be, so that the swap below fails if it has been merged since.
+    # Load after the parent's head: if the node is not REMOVED now, it was not when the parent's
+    # head was loaded, so that the swap below fails if the node has been merged since.
     own_head = look(tree, node)
     known = peek(words, child_at(tree, at_scratch, place)) == node
     if known or is_stale(node, own_head) or kind_of(newest(tree, own_head)) == REMOVE:
@@ -374,7 +377,7 @@ def put_term(view, goal, parent, head, at_scratch, place, count):
 
 @inlined
 def put_index_term(tree, begin, record, meta, hi, lo, node, at_scratch, level, following, count):
-    """Write a record of an index term, which ends where child `following` begins."""
+    """Write a record of an index term that ends where child `following` begins."""
     words = tree.words
     if following < count:
         end_hi = peek(words, base_at(tree, at_scratch, following))

@@ -1,7 +1,7 @@
-"""A node of a Bw-Tree written anew: the base and what its chain says, as one base.
+"""Consolidation of a Bw-Tree node: base and chain are rewritten as one base.
 
-Nothing is sorted but the records of the chain, by their places in the base. Between two of them the
-base is copied as it stands.
+Only the records of the chain are sorted, by their positions in the base. Between two of them the
+base is copied unchanged.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ from operators.index.bw_nodes import (
 
 @inlined
 def sort_records(view, begin, record):
-    """Sort the newest records of each entry on a chain by entry.
+    """Sort the newest record of each entry on a chain by entry.
 
     Returns
     -------
     tuple of int
-        How many they are, from ``own[RECORDS]`` on, and how many entries of the base are the
-        node's: those before a split.
+        The number of records, from ``own[RECORDS]`` on, and the number of base entries that belong
+        to the node: those before a split.
     """
     tree, own = view.tree, view.own
     count, limit = 0, peek(tree.words, begin + COUNT)
@@ -80,19 +80,19 @@ def sort_records(view, begin, record):
 
 @inlined
 def is_record_above(tree, at, hi, lo):
-    """Whether the entry of a record is above one."""
+    """Return whether the entry of a record is above the given entry."""
     return is_below(tree, hi, lo, peek(tree.words, at + ENTRY), low_word(tree, at + ENTRY))
 
 
 @inlined
 def is_record_of(tree, at, hi, lo):
-    """Whether a record is about an entry."""
+    """Return whether a record is about the given entry."""
     return peek(tree.words, at + ENTRY) == hi and low_word(tree, at + ENTRY) == lo
 
 
 @inlined
 def copy_segment(tree, level, source, taken, target, put, count):
-    """Copy so many entries of a base, from `taken` on, to a block that nobody else knows."""
+    """Copy `count` entries of a base, from `taken` on, to a private block."""
     to, origin = base_at(tree, target, put), base_at(tree, source, taken)
     copy_words(tree.words, origin, to, count)
     if is_wide(tree):
@@ -105,16 +105,16 @@ def copy_segment(tree, level, source, taken, target, put, count):
 
 @inlined
 def copy_words(words, origin, to, count):
-    """Copy so many words, some at once: behind them there is room for that (`bw_tree`)."""
+    """Copy `count` words, several at once: the rows have room for the overrun (`bw_tree`)."""
     for place in range(0, count, COPIED):
         copy_8(words, origin + place, count - place, words, to + place)
 
 
 @inlined
 def copy_piece(view, level, begin, record, target, put):
-    """Copy what a base and its chain say behind the first `put` entries of a block.
+    """Copy the entries of a base and chain behind the first `put` entries of a block.
 
-    Returns how many there are then.
+    Returns the new number of entries.
     """
     tree, own = view.tree, view.own
     count, limit = sort_records(view, begin, record)
@@ -129,7 +129,7 @@ def copy_piece(view, level, begin, record, target, put):
         taken = offset
         if number < count:
             hi, lo = peek(tree.words, at + ENTRY), low_word(tree, at + ENTRY)
-            # A record may be about an entry that the chain has, not the base.
+            # A record may be about an entry of the chain that the base does not have.
             if offset < limit and is_entry(tree, begin, level, offset, hi, lo):
                 taken += 1
             if kind_of(peek(tree.words, at + META)) == INSERT:
@@ -143,10 +143,10 @@ def copy_piece(view, level, begin, record, target, put):
 
 @inlined
 def gather(view, head, block):
-    """Make a block, which nobody else knows, a bare base of what a node has; return its entries.
+    """Write all entries of a node to a private block as a bare base, and return their number.
 
-    A node whose right neighbour is being merged into it is in two pieces: then its own, and those
-    of the neighbour.
+    A node whose right neighbour is being merged into it has two pieces: the entries of the node,
+    then those of the neighbour.
     """
     tree, words = view.tree, view.tree.words
     begin, record = begin_of(tree, block_of(head)), record_of(head)
@@ -173,6 +173,6 @@ def gather(view, head, block):
     poke(words, target + LEVEL, level)
     poke(words, target + RIGHT, right)
     put_bound(tree, target + HIGH, peek(words, bound), low_word(tree, bound))
-    # RELAXED: the swap that makes the block known has it before it.
+    # RELAXED: the swap that publishes the block orders it.
     store(words, target + TAKEN, 0, RELAXED)
     return put

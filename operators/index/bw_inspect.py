@@ -1,4 +1,4 @@
-"""A Bw-Tree at rest, looked at in plain Python: what it holds, and whether its invariants hold."""
+"""Plain Python checks of a quiescent Bw-Tree: entries and invariants."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Entry = tuple[int, int]
 
 
 class Seen(NamedTuple):
-    """A node: what it has, and what stands beside it."""
+    """A node: entries, bounds and right neighbour."""
 
     reference: int
     level: int
@@ -52,7 +52,7 @@ class Seen(NamedTuple):
 
 
 def look_at(state: BwTree, reference: int) -> Seen:
-    """Return what a node has."""
+    """Return the contents of a node."""
     tree = state.nodes
     view = View(*state, aligned_words(own_words(tree.slots)), aligned_words(1), 0)
     head = int(look(tree, reference))
@@ -135,7 +135,7 @@ def check_invariants(state: BwTree) -> None:
 
 
 def entries(state: BwTree) -> list[tuple[int, int]]:
-    """Return key and sequence of what a tree holds at rest, sorted."""
+    """Return key and sequence of each entry of a tree at rest, sorted."""
     found = [entry for node in levels_of(state)[-1] for entry in node.entries]
     if is_wide(state.nodes):
         return sorted((hi, int(sequence_of(lo))) for hi, lo in found)
@@ -143,5 +143,5 @@ def entries(state: BwTree) -> list[tuple[int, int]]:
 
 
 def used_of(pool: Pool) -> int:
-    """Return how many blocks, or numbers, are not free: nobody else can have those that wait."""
+    """Return how many blocks, or numbers, are not free; waiting ones count as used."""
     return pool.count - len(free_numbers(pool))

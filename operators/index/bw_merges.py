@@ -1,26 +1,27 @@
-"""How two nodes of a Bw-Tree become one: records on the parent, the right one and the left one.
+"""Merges of two nodes of a Bw-Tree: records on the parent, the right node and the left node.
 
 Source: section 4.2 of the Bw-Tree's paper, mended as in section 3.4 of the other one, and further::
 
     parent   ... ABORT                                            ABORT away, DELETE of the term
     right              REMOVE: no more records                    number freed
-    left                           MERGE: has its entries, too    consolidated
+    left                           MERGE: has these entries too   consolidated
 
-The thread that has put ABORT over the parent *holds* it: the parent takes no record until that
-thread puts the deletion of the index term in its place, or takes it back. So no index term comes or
-goes meanwhile, and what stands to the left of the removed node is never itself removed. It may be
-split meanwhile: its left neighbour is looked for anew, to the right of the one that the parent has.
+The thread that has put ABORT over the parent *holds* the parent: no other record is added until
+that thread replaces ABORT by the deletion of the index term, or takes ABORT away. So the set of
+index terms is fixed meanwhile, and the left neighbour of the removed node is never itself removed.
+It may be split meanwhile: so the left neighbour is looked up again, rightwards from the parent's
+child.
 
-Any update that comes to the removed node from its left neighbour puts the MERGE itself (`HELPING`);
-it does not wait for the thread that holds the parent. Only changes of that parent do. And any
-update consolidates the left neighbour. The removed node's block is retired by the thread that holds
-the parent alone, when the left neighbour is consolidated, the index term deleted and the number
-free: whatever leads to a block is unlinked before (`operators.core.epochs`).
+Any update that comes to the removed node from the left neighbour puts the MERGE itself (`HELPING`);
+it does not wait for the thread that holds the parent. Only changes of that parent wait. And any
+update may consolidate the left neighbour. Only the thread that holds the parent retires the block
+of the removed node, after the left neighbour is consolidated, the index term deleted and the number
+freed: nothing leads to a block when it is retired (`operators.core.epochs`).
 """
 
 from __future__ import annotations
 
-from operators.core.atomics import ACQUIRE, load
+from operators.core.atomics import RELAXED, load
 from operators.core.jit import inlined
 from operators.core.marks import mark
 from operators.core.vectors import peek, poke
@@ -80,16 +81,16 @@ from operators.index.bw_nodes import (
 )
 from operators.index.bw_pool import retire
 
-# More entries than a node has.
+# Answer of ``entries_in`` for a freed number: more entries than any node has.
 NO_NUMBER = 1 << 20
 
 
 @inlined
 def may_merge(tree, level, left, right):
-    """Whether nodes with so many entries are merged.
+    """Return whether nodes with so many entries are merged.
 
-    The right one alone is no larger than two may be together, so that it always fits beside a part
-    of the left one, however that grows meanwhile.
+    The right node alone must not exceed the limit for two, so that it still fits together with a
+    part of the left node, however the left one grows meanwhile.
     """
     most = merged_limit(tree, level)
     return right <= most and (left + right <= most or right == 0)
@@ -97,26 +98,27 @@ def may_merge(tree, level, left, right):
 
 @inlined
 def entries_in(tree, node):
-    """Return how many entries a node has; as many as none has, where its number was freed."""
+    """Return how many entries a node has; NO_NUMBER if the number was freed."""
     head = look(tree, node)
     return NO_NUMBER if is_stale(node, head) else entries_of(newest(tree, head))
 
 
 @inlined
 def shrink(view, goal, parent, head, at_scratch, place, count):
-    """Begin to merge child `place` of a parent, which stands in a block of this thread, if small.
+    """Begin to merge child `place` of a parent, copied to a private block, if the child is small.
 
-    With the child to the left of it, or with that to the right.
+    The partner is the child to the left, or else the one to the right.
     """
     tree, own, words = view.tree, view.own, view.tree.words
     level = peek(own, goal + AT_LEVEL) - 1
     if count == 1:
-        # ACQUIRE: as in `bw_chain.descend`.
-        if load(tree.root, 0, ACQUIRE) == parent or peek(own, goal + START) == 1:
+        # RELAXED: nothing is reached by it. Who does not see that the parent is the root looks for
+        # a level that is not there, and gives up.
+        if load(tree.root, 0, RELAXED) == parent or peek(own, goal + START) == 1:
             mark("bw_tree: an only child has no neighbour to be merged with")
             pop_goal(own)
             return AGAIN
-        # First the parent, so that there is a neighbour.
+        # Merge the parent first, so that there is a neighbour.
         poke(own, goal + START, 1)
         hi, lo = peek(own, goal + HI), peek(own, goal + LO)
         push_goal(own, SHRINK, level + 2, hi, lo, NO_NODE)
@@ -146,10 +148,10 @@ def shrink(view, goal, parent, head, at_scratch, place, count):
 
 @inlined
 def hold(view, goal, parent, head, at_scratch, left, count):
-    """Hold a parent to merge its children `left` and ``left + 1``.
+    """Hold a parent in order to merge the children `left` and ``left + 1``.
 
-    The record that deletes the index term is written along with the one that holds the parent,
-    which it is to replace: so there is a slot for it.
+    The record that deletes the index term is written together with ABORT, which it is to replace:
+    so a slot for it is guaranteed.
     """
     tree, own, words = view.tree, view.own, view.tree.words
     level = peek(own, goal + AT_LEVEL)
@@ -170,7 +172,7 @@ def hold(view, goal, parent, head, at_scratch, left, count):
         tree, begin, record + 2, meta, hi, lo, left_node, at_scratch, level, left + 2, count
     )
     held = head_of(parent, block_of(head), record)
-    # What the parent has is what stands in this thread's block: this swap reads it again.
+    # This swap validates that the private copy of the parent is still current.
     if not swap(tree, parent, head, held):
         mark("bw_tree: a parent has changed before it was held")
         return AGAIN
@@ -187,7 +189,7 @@ def hold(view, goal, parent, head, at_scratch, left, count):
 
 @inlined
 def merge(view, goal):
-    """Take a step of a merge: for who holds the parent, or for who helps."""
+    """Take a step of a merge: for the thread that holds the parent, or for one that helps."""
     tree, own = view.tree, view.own
     node = peek(own, goal + NODE)
     head = look(tree, node)
@@ -202,7 +204,7 @@ def merge(view, goal):
 
 @inlined
 def remove_node(view, goal, node, head):
-    """Let a node take no more records, or let its parent go where it is not to be merged."""
+    """Put REMOVE on a node, or release the parent if the node is not to be merged after all."""
     tree, own = view.tree, view.own
     level, left = peek(own, goal + AT_LEVEL), peek(own, goal + START)
     meta = newest(tree, head)
@@ -233,26 +235,26 @@ def remove_node(view, goal, node, head):
 
 @inlined
 def let_go(view, goal, further):
-    """Take ABORT away from a parent: as it was before, or with the record so many slots on."""
+    """Take ABORT off a parent: restore the old head, or install the record `further` slots on."""
     tree, own = view.tree, view.own
     parent, held = peek(own, goal + PARENT), peek(own, goal + HELD)
     record = record_of(held) + further
     if further == 0:
         at = record_at(tree, begin_of(tree, block_of(held)), record)
         record = older(peek(tree.words, at))
-    # Nobody else changes the head of a parent that is held.
+    # Nobody else changes the head of a held parent.
     swap(tree, parent, held, head_of(parent, block_of(held), record))
 
 
 @inlined
 def merge_into_left(view, goal, node, head):
-    """Let the left neighbour of a removed node have its entries, or end where that is done."""
+    """Merge a removed node into the left neighbour, or finish if that is done."""
     tree, own = view.tree, view.own
     level, hi, lo = peek(own, goal + AT_LEVEL), peek(own, goal + HI), peek(own, goal + LO)
     left = peek(own, goal + START)
     while True:
         left_head = look(tree, left)
-        # Of who helps, if all is over.
+        # A helper may come when all is over.
         if is_stale(left, left_head):
             mark("bw_tree: a merge that needs no help is over")
             pop_goal(own)
@@ -297,7 +299,7 @@ def merge_into_left(view, goal, node, head):
 
 @inlined
 def leads_to(tree, head, block):
-    """Whether the newest record of a node is MERGE with a right neighbour that has this block."""
+    """Return whether the newest record of a node is MERGE, and the merged node has `block`."""
     if kind_of(newest(tree, head)) != MERGE:
         return False
     at = record_at(tree, begin_of(tree, block_of(head)), record_of(head))
@@ -306,11 +308,11 @@ def leads_to(tree, head, block):
 
 @inlined
 def end_merge(view, goal, node, left, head):
-    """Delete the index term of a node whose entries its left neighbour has, and free its number.
+    """Delete the index term of a node that has been merged away, and free the number.
 
-    Its block is out of reach behind that: the left neighbour does not lead to it (it has been
-    consolidated), nor the parent, nor the number. Until then it is nobody's to retire, whoever
-    consolidates the left neighbour: a search that begins now can come to it from the parent.
+    Afterwards the block is unreachable: from the left neighbour (it has been consolidated), from
+    the parent and from the number. Until then nobody may retire it, whoever consolidates the left
+    neighbour: a new search can still reach the block from the parent.
     """
     tree, own = view.tree, view.own
     helped = peek(own, goal + KIND) != MERGING
@@ -328,7 +330,7 @@ def end_merge(view, goal, node, left, head):
     if not serves_a_merge(own, 0) and entries_in(tree, left) <= small_limit(tree, level - 1):
         push_goal(own, SHRINK, level, hi, lo, NO_NODE)
     if entries <= small_limit(tree, level):
-        # ACQUIRE: as in `bw_chain.descend`.
-        if load(tree.root, 0, ACQUIRE) != parent:
+        # RELAXED: as in shrink.
+        if load(tree.root, 0, RELAXED) != parent:
             push_goal(own, SHRINK, level + 1, hi, lo, NO_NODE)
     return AGAIN

@@ -1,12 +1,13 @@
-r"""The words of a Bw-Tree: mapping table, base nodes, the records beside them.
+r"""The words of a Bw-Tree: the mapping table, base nodes, and delta records.
 
 Source: Levandoski, Lomet and Sengupta, "The Bw-Tree: A B-tree for New Hardware Platforms", ICDE
 2013, section 2; Wang et al., "Building a Bw-Tree Takes More Than Just Buzz Words", SIGMOD 2018,
-sections 3 and 4. What is done with these words stands in `operators.index.bw_tree`.
+sections 3 and 4. `operators.index.bw_tree` explains the protocol over these words.
 
-A node is known by its number. The mapping table has a word a number, the *head*: which base node it
-has, and which record is the newest of the *chain* over it. Each change is a record or a new base,
-and one compare-and-swap of the head. Records lie in a chunk beside their base::
+A node is known by a number. The mapping table has one word for each number, the *head*: the block
+of the base node, and the newest record of the *chain* over the base. Each change of a node is a
+record or a new base, and one compare-and-swap of the head. Records lie in a chunk of the same block
+as their base::
 
     table[7] = block 3, record 2
                    |
@@ -14,10 +15,11 @@ and one compare-and-swap of the head. Records lie in a chunk beside their base::
                         insert 12     (aborted)    delete 40 |  5  17  23  40  58
                         offset 1  <----------------offset 3
 
-A record's *offset* is its place in the base: how many entries there are below it. So a new base is
-copied in segments, with no sort of the node, and a search of the base looks between the offsets of
-its neighbours on the chain only. Entries of one word are compared some at once: each sixteenth,
-say, is copied to a line behind the header, and these *samples* tell between which two to look.
+A record's *offset* is a position in the base: the number of base entries below the record. So a
+consolidation copies segments and never sorts, and a search of the base looks only between the
+offsets of the neighbouring records on the chain. Entries of one word are compared several at once:
+each sixteenth entry, for example, is copied to a cache line behind the header, and these *samples*
+narrow the search to one interval.
 
 Words
 -----
@@ -28,10 +30,10 @@ first word      of a record: kind, and from bits 4, 14, 24, 34 on: slot + 1 of t
                 records on the chain, entries of the node (both with this one), offset; bit 44:
                 there is no upper bound
 
-An *entry* is a key and a sequence, in a leaf, or a separator and a child: the lower bound of what
-is found in that child, in an inner node. Keys of 32 bits stand with their sequence in one word,
-which orders as the pair does; for keys of 64 bits there are two. ``wide`` tells kernels apart when
-they are compiled.
+An *entry* is a key and a sequence in a leaf, or a separator and a child in an inner node: the
+separator is the lower bound of the entries below that child. A 32-bit key shares one word with the
+sequence, and these words order as the pairs do; an entry with a 64-bit key has two words. ``wide``
+distinguishes the two at compile time.
 """
 
 from __future__ import annotations
@@ -53,26 +55,26 @@ NUMBER_MASK = (1 << NUMBER_BITS) - 1
 GENERATION_AT = 38
 GENERATIONS = 1 << 24
 SLOT_MASK = (1 << 10) - 1
-# The lowest entry there is.
+# The least entry.
 LOWEST = -(1 << 63)
 
-# Words of a block: entries of the base, its level (0: leaf), the right neighbour's reference, the
-# bounds of what the node has (the upper one is for who has a right neighbour), and the next free
-# slot of the chunk, for which threads contend. Then samples of the entries, in one line, then the
-# chunk, then the entries.
+# Words of a block: entries of the base, level (0: leaf), reference of the right neighbour, bounds
+# of the node's entries (the upper one is valid if there is a right neighbour), and the next free
+# slot of the chunk, for which threads contend. Then samples of the entries, in one cache line, then
+# the chunk, then the entries.
 COUNT, LEVEL, RIGHT, LOW, HIGH, TAKEN, SAMPLES, CHUNK = 0, 1, 2, 3, 5, 7, 8, 16
 # Samples that a block has room for.
 MOST_SAMPLES = AMONG_8
 
-# Kinds of record. An inner node's entries are index terms.
+# Kinds of record. The entries of an inner node are index terms.
 INSERT = 1  # an entry is new
-DELETE = 2  # an entry is gone; of an index term: what was found there is found with the reference
+DELETE = 2  # an entry is gone; if an index term: the record's reference replaces the term's child
 SPLIT = 3  # entries from this one on are in the new right neighbour
-MERGE = 4  # entries from this one on are those of the right neighbour, whose head this has
-REMOVE = 5  # the node is being merged into the left neighbour: it is not changed any more
-ABORT = 6  # two children are being merged: it is not changed till then
+MERGE = 4  # entries from this one on are in the right neighbour, whose head this record has
+REMOVE = 5  # the node is being merged into the left neighbour and never changes again
+ABORT = 6  # two children are being merged; the node does not change until that is done
 
-# Slots that are claimed at once, at most: to merge two children of a parent.
+# Slots claimed at once, at most: a merge of two children of a parent.
 MOST_CLAIMED = 4
 
 # Words of a record: the first word, the entry (one word or two), then, in records of two slots, a
@@ -81,7 +83,7 @@ META, ENTRY = 0, 1
 
 
 class Nodes(NamedTuple):
-    """The nodes of a tree. `table`, `root` and TAKEN of blocks are atomics, all else is plain."""
+    """The nodes of a tree. `table`, `root` and TAKEN of blocks are atomic, all else is plain."""
 
     table: np.ndarray  # [numbers] heads
     words: np.ndarray  # [blocks * block_words]
@@ -89,14 +91,14 @@ class Nodes(NamedTuple):
     wide: tuple[int, ...]  # (1,) where entries have two words, else empty
     block_words: int
     slots: int  # of a chunk
-    chunk_lines: int  # lines of memory that a leaf's records take
-    entries_at: int  # where a block's entries begin
-    sample_bits: int  # each entry with so many zeros at the end of its place is a sample
-    leaf_room: int  # words of a row: for all entries, and for what is copied behind the last
+    chunk_lines: int  # cache lines that the records of a leaf take
+    entries_at: int  # where the entries of a block begin
+    sample_bits: int  # an entry is a sample if so many low bits of its position are zero
+    leaf_room: int  # words of a row: for all entries, and for the overrun of vector copies
     inner_room: int
-    leaf_size: int  # entries of a base that is to be split
+    leaf_size: int  # entries at which a base is split
     inner_size: int
-    leaf_chain: int  # records of a chain that is to be consolidated
+    leaf_chain: int  # records at which a chain is consolidated
     inner_chain: int
 
 
@@ -105,13 +107,13 @@ class Nodes(NamedTuple):
 
 @inlined
 def number_of(reference):
-    """Return the number of the node that a reference means."""
+    """Return the node number of a reference."""
     return reference & NUMBER_MASK
 
 
 @inlined
 def head_of(reference, block, record):
-    """Return the head of a node with this base, and this record (slot + 1, 0: none) over it."""
+    """Return a node's head with this base and this newest record (slot + 1, 0: none)."""
     return block | (record << NUMBER_BITS) | ((reference >> NUMBER_BITS) << GENERATION_AT)
 
 
@@ -129,41 +131,41 @@ def record_of(head):
 
 @inlined
 def is_stale(reference, head):
-    """Whether the number of a reference has been freed since: the node has been merged away."""
+    """Return whether the number of a reference has been freed since: the node was merged away."""
     return (head >> GENERATION_AT) != (reference >> NUMBER_BITS)
 
 
 @inlined
 def look(tree, reference):
     """Return the head of a node."""
-    # ACQUIRE: base and records of the head are behind it; pairs with swap and with what makes a
-    # node known.
+    # ACQUIRE orders the load of the head before the reads of base and records; pairs with the
+    # RELEASE of swap and of the store that makes a node known.
     return load(tree.table, number_of(reference), ACQUIRE)
 
 
 @inlined
 def swap(tree, reference, head, new):
-    """Replace the head of a node, if it is still that: every change of a node is one of these."""
-    # RELEASE keeps the words of the record, or of the base, before the head that leads to them.
-    # Those of older records are before it too: this thread has acquired them with `head`.
+    """Replace the head of a node if it is still `head`; the only way in which a node changes."""
+    # RELEASE orders the words of the new record, or of the base, before the head that leads to
+    # them. The words of older records are ordered too: this thread has acquired them with `head`.
     return cas(tree.table, number_of(reference), head, new, RELEASE)
 
 
 @inlined
 def is_wide(tree):
-    """Whether an entry has two words."""
+    """Return whether an entry has two words."""
     return len(tree.wide) > 0
 
 
 @inlined
 def low_word(tree, place):
-    """Return the second word of the entry at a place, 0 where it has one."""
+    """Return the second word of the entry at `place`, 0 where entries have one word."""
     return peek(tree.words, place + 1) if is_wide(tree) else 0
 
 
 @inlined
 def is_below(tree, hi, lo, other_hi, other_lo):
-    """Whether an entry is below another."""
+    """Return whether an entry is below another."""
     if is_wide(tree):
         return hi < other_hi or (hi == other_hi and lo < other_lo)
     return hi < other_hi
@@ -177,7 +179,7 @@ def entry_hi(tree, key, sequence):
 
 @inlined
 def entry_lo(tree, sequence):
-    """Return the second word of an entry, 0 where it has one."""
+    """Return the second word of an entry, 0 where entries have one word."""
     return sequence & MASK_32 if is_wide(tree) else 0
 
 
@@ -192,49 +194,49 @@ def begin_of(tree, block):
 
 @inlined
 def room_of(tree, level):
-    """Return how many words a row of the base of a level has."""
+    """Return the number of words in a row of a base of this level."""
     return tree.leaf_room if level == 0 else tree.inner_room
 
 
 @inlined
 def size_limit(tree, level):
-    """Return with how many entries a base is to be split."""
+    """Return the number of entries at which a base is split."""
     return tree.leaf_size if level == 0 else tree.inner_size
 
 
 @inlined
 def chain_limit(tree, level):
-    """Return with how many records a chain is to be consolidated."""
+    """Return the number of records at which a chain is consolidated."""
     return tree.leaf_chain if level == 0 else tree.inner_chain
 
 
 @inlined
 def entries_limit(tree, level):
-    """Return how many entries a base may have: invariant 8."""
+    """Return the most entries that a base may have: invariant 8."""
     return size_limit(tree, level) + chain_limit(tree, level)
 
 
 @inlined
 def small_limit(tree, level):
-    """Return with how many entries a node is to be merged with a neighbour."""
+    """Return the number of entries at which a node is merged with a neighbour."""
     return size_limit(tree, level) // 4
 
 
 @inlined
 def merged_limit(tree, level):
-    """Return how many entries two nodes that are merged have together, at most."""
+    """Return the most entries that two nodes may have together in order to be merged."""
     return 3 * size_limit(tree, level) // 4
 
 
 @inlined
 def base_at(tree, begin, offset):
-    """Return where the first word of an entry of the base is; the second has its own row."""
+    """Return where the first word of a base entry is; second words have a separate row."""
     return begin + tree.entries_at + offset
 
 
 @inlined
 def base_lo(tree, begin, level, offset):
-    """Return the second word of an entry of the base, 0 where it has one."""
+    """Return the second word of a base entry, 0 where entries have one word."""
     if is_wide(tree):
         return peek(tree.words, begin + tree.entries_at + room_of(tree, level) + offset)
     return 0
@@ -249,7 +251,7 @@ def child_at(tree, begin, offset):
 
 @inlined
 def put_entry(tree, begin, level, offset, hi, lo):
-    """Write an entry of a base that nobody else knows yet."""
+    """Write an entry of a base that is still private to this thread."""
     poke(tree.words, begin + tree.entries_at + offset, hi)
     if is_wide(tree):
         poke(tree.words, begin + tree.entries_at + room_of(tree, level) + offset, lo)
@@ -257,7 +259,7 @@ def put_entry(tree, begin, level, offset, hi, lo):
 
 @inlined
 def put_bound(tree, place, hi, lo):
-    """Write an entry at a place of a header or a record."""
+    """Write an entry at `place` of a header or a record."""
     poke(tree.words, place, hi)
     if is_wide(tree):
         poke(tree.words, place + 1, lo)
@@ -265,13 +267,13 @@ def put_bound(tree, place, hi, lo):
 
 @inlined
 def samples_of(tree, count):
-    """Return how many samples a base of so many entries has: the first entry is none."""
+    """Return the number of samples of a base with `count` entries: the first entry is no sample."""
     return min(max(count - 1, 0) >> tree.sample_bits, MOST_SAMPLES)
 
 
 @inlined
 def put_samples(tree, begin, count):
-    """Write the samples of a base that nobody else knows yet."""
+    """Write the samples of a base that is still private to this thread."""
     if not is_wide(tree):
         for sample in range(samples_of(tree, count)):
             place = base_at(tree, begin, (sample + 1) << tree.sample_bits)
@@ -280,9 +282,9 @@ def put_samples(tree, begin, count):
 
 @inlined
 def rank_between(tree, begin, level, low, high, hi, lo):
-    """Return how many entries of a base are below one: between `low` and `high`, as is known.
+    """Return how many entries of a base are below one, given that `low` to `high` are possible.
 
-    Entries of one word are compared some at once: first the samples, then those between two.
+    Entries of one word are compared several at once: first the samples, then one interval.
     """
     least = 0
     if not is_wide(tree):
@@ -292,7 +294,7 @@ def rank_between(tree, begin, level, low, high, hi, lo):
         low = max(low, sample << tree.sample_bits)
         if sample < MOST_SAMPLES:
             high = min(high, (sample + 1) << tree.sample_bits)
-        # What is above all between the two may be above samples that do not count.
+        # The entry may be above samples that lie beyond `high`.
         low = min(low, high)
     while high - low > least:
         middle = (low + high) >> 1
@@ -307,7 +309,7 @@ def rank_between(tree, begin, level, low, high, hi, lo):
 
 @inlined
 def is_entry(tree, begin, level, offset, hi, lo):
-    """Whether the entry of the base at an offset is this one."""
+    """Return whether the entry of the base at an offset is this one."""
     same = peek(tree.words, base_at(tree, begin, offset)) == hi
     return same and base_lo(tree, begin, level, offset) == lo
 
@@ -317,7 +319,7 @@ def is_entry(tree, begin, level, offset, hi, lo):
 
 @inlined
 def stride_of(tree):
-    """Return the words of a slot: a record of an entry."""
+    """Return the words of a slot, which has room for the record of an entry."""
     return 3 if is_wide(tree) else 2
 
 
@@ -365,19 +367,19 @@ def entries_of(meta):
 
 @inlined
 def offset_of(meta):
-    """Return the place of a record in the base."""
+    """Return the position of a record in the base."""
     return (meta >> 34) & SLOT_MASK
 
 
 @inlined
 def is_endless(meta):
-    """Whether an index term ends where the tree does."""
+    """Return whether an index term extends to the end of the tree."""
     return (meta >> 44) & 1 == 1
 
 
 @inlined
 def newest(tree, head):
-    """Return the first word of the newest record; of a bare base one of kind 0, with its count."""
+    """Return the first word of the newest record; of a bare base, one of kind 0 with its count."""
     begin, record = begin_of(tree, block_of(head)), record_of(head)
     if record == 0:
         return peek(tree.words, begin + COUNT) << 24
@@ -386,11 +388,11 @@ def newest(tree, head):
 
 @inlined
 def claim(tree, begin, slots):
-    """Take slots of a chunk: the first one's record (slot + 1), or 0 where the chunk is full.
+    """Claim slots of a chunk; return the record of the first (slot + 1), or 0 if the chunk is full.
 
-    A slot that was taken and is on no chain is nobody's: an aborted one.
+    A claimed slot that is on no chain stays unused: an aborted slot.
     """
-    # RELAXED: a slot is one thread's by this alone, and the head orders what is in it.
+    # RELAXED: the fetch-and-add alone makes the slot this thread's; the head orders its contents.
     slot = fetch_add(tree.words, begin + TAKEN, slots, RELAXED)
     if slot + slots > tree.slots:
         mark("bw_tree: a full chunk")
@@ -400,8 +402,8 @@ def claim(tree, begin, slots):
 
 @inlined
 def has_slots(tree, begin):
-    """Whether it looks as if a chunk had slots for any change."""
-    # RELAXED: who looks has behind it what it took itself, and claim decides.
+    """Return whether the chunk appears to have enough slots for any change."""
+    # RELAXED: a thread sees at least the slots it took itself, and claim decides.
     return load(tree.words, begin + TAKEN, RELAXED) + MOST_CLAIMED <= tree.slots
 
 
@@ -422,9 +424,9 @@ def put_record(tree, begin, record, meta, hi, lo):
 
 @inlined
 def right_of(tree, begin, record):
-    """Return the right neighbour under a chain, and where the entry stands at which it begins.
+    """Return the right neighbour under a chain, and where the entry at which it begins is stored.
 
-    A split is the oldest record: what has the size for one takes no other before.
+    SPLIT is the oldest record: a base of the size to be split takes no record before it.
     """
     while record != 0:
         at = record_at(tree, begin, record)

@@ -1,15 +1,15 @@
-"""What a Bw-Tree makes nodes from: blocks and node numbers, taken, retired and taken again.
+"""The pools of a Bw-Tree: blocks and node numbers, taken, retired and reused.
 
-A thread keeps a few that are free for itself, the last one given back first, since it is the most
-likely to be in the cache still. The others are in a ring that all threads share.
+Each thread keeps a few free ones in a private stack: the one freed last is the most likely to be
+still in the cache. The others are in a ring that all threads share.
 
-A *block* that has left the tree may still be read, so that it waits until all who are pinned
-before have left (`operators.core.epochs`). Those of a thread that wait are a list, oldest first,
-which is looked at when the thread has hardly any that are free, and when the list gets long: of a
-thread that gives back more than it takes, the ring gets what is too much. Beyond so many, those
-that wait are in a second ring, from which any thread takes that finds nothing free. So what a
-thread keeps from the others, also when it never comes back, is bounded: KEPT and the length of
-that list.
+A *block* that has left the tree may still be read, so it waits until all threads that were pinned
+then have left (epoch-based reclamation, `operators.core.epochs`). A thread's waiting blocks form a
+list, oldest first. The thread examines the list when it has hardly any free blocks, and when the
+list gets long: a thread that frees more than it takes passes the surplus to the ring. Beyond a
+limit, waiting blocks go to a second ring, from which any thread takes that finds nothing free. So
+the number of blocks that a thread keeps from the others, even if it never comes back, is bounded:
+`keeps` and the length of the list.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from operators.core.backoff import wait_a_little
 from operators.core.epochs import advance, all_left
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.core.marks import mark, spoil
+from operators.core.marks import mark, poison
 from operators.core.mpmc_ring import (
     CELL_WORDS,
     READ,
@@ -37,14 +37,14 @@ from operators.core.mpmc_ring import (
 )
 
 NONE = -1
-# Free ones that a thread keeps, at most.
+# The most free ones that a thread keeps, unless a tree asks for fewer.
 KEPT = 8
-# Those that wait in a thread's own list, at most.
+# The longest list of waiting ones of a thread.
 MOST_WAITING = 32
-# A thread's words: how many it keeps; first and last of its list of those that wait, and how many
-# these are.
+# Words of a thread: number of free ones; first and last of the list of waiting ones, and the length
+# of the list.
 FREE, FIRST, LAST, WAITING = 0, 1, 2, 3
-# Blocks that are looked at again at a time.
+# Waiting blocks examined at a time, unless a tree asks for fewer.
 LOOKED_AT = 8
 
 
@@ -52,21 +52,29 @@ class Pool(NamedTuple):
     """Numbers from 0 on, each in use, waiting, or free."""
 
     ring: MpmcRing  # free ones
-    late: MpmcRing  # those that wait and are in no list
-    kept: np.ndarray  # [threads * KEPT] a thread's own free ones
-    own: np.ndarray  # [threads] lines; that thread's words
-    # [numbers] of one that waits: the next of its list, and the epoch since which it is out of
-    # reach. Its thread's alone, or of who takes it out of `late`.
+    late: MpmcRing  # waiting ones that are in no list
+    kept: np.ndarray  # [threads * keeps] free ones of each thread
+    own: np.ndarray  # [threads] lines; words of each thread
+    # [numbers] of a waiting one: the next of the list, and the epoch since which it is unreachable.
+    # Private to the thread of the list, or to the thread that takes it out of `late`.
     following: np.ndarray
     since: np.ndarray
     count: int
     most_waiting: int  # in a list
+    keeps: int  # the most free ones that a thread keeps
+    looked_at: int  # waiting ones examined at a time
 
 
-def make_pool(count: int, threads: int, most_waiting: int = MOST_WAITING) -> Pool:
-    """Return a pool of so many numbers, all of them free and in the ring."""
+def make_pool(
+    count: int,
+    threads: int,
+    most_waiting: int = MOST_WAITING,
+    keeps: int = KEPT,
+    looked_at: int = LOOKED_AT,
+) -> Pool:
+    """Return a pool of `count` numbers, all of them free and in the ring."""
     ring, late = make_ring(max(count, 2)), make_ring(max(count, 2))
-    # As so many pushes leave it.
+    # The state after `count` pushes.
     cells = slice(0, count * CELL_WORDS, CELL_WORDS)
     ring.cells[WORD:][cells] = np.arange(count)
     ring.cells[TURN:][cells] = np.arange(1, count + 1)
@@ -74,28 +82,28 @@ def make_pool(count: int, threads: int, most_waiting: int = MOST_WAITING) -> Poo
     own = aligned_words(threads * LINE_WORDS)
     own[FIRST::LINE_WORDS] = own[LAST::LINE_WORDS] = NONE
     waiting = aligned_words(count), aligned_words(count)
-    kept = aligned_words(threads * KEPT)
-    return Pool(ring, late, kept, own, *waiting, count, most_waiting)
+    kept = aligned_words(threads * keeps)
+    return Pool(ring, late, kept, own, *waiting, count, most_waiting, keeps, looked_at)
 
 
 @inlined
 def put_into(ring, number):
     """Put a number into a ring, which has room for all of them."""
     rounds = 0
-    # It calls itself full all the same while a thread stands between claiming a cell and emptying
-    # it, if all other cells have been used since.
+    # A ring may answer FULL nevertheless: while a thread stands between claiming a cell and
+    # emptying it, if all other cells have been used since.
     while push(ring, number) == FULL:
         rounds = wait_a_little(rounds)
 
 
 @inlined
 def take(pool, thread, least, popped):
-    """Return a number that is free, or NONE; a thread keeps `least` for another occasion."""
+    """Return a free number, or NONE; `least` of the thread's free ones stay in reserve."""
     line = thread * LINE_WORDS
     free = pool.own[line + FREE]
     if free > least:
         pool.own[line + FREE] = free - 1
-        return pool.kept[thread * KEPT + free - 1]
+        return pool.kept[thread * pool.keeps + free - 1]
     if pop(pool.ring, popped):
         return popped[0]
     mark("bw_tree: nothing is free")
@@ -104,19 +112,20 @@ def take(pool, thread, least, popped):
 
 @inlined
 def give_back(pool, thread, number):
-    """Make a number free that nobody knows."""
+    """Free a number that no other thread knows."""
     line = thread * LINE_WORDS
     free = pool.own[line + FREE]
-    if free < KEPT:
-        pool.kept[thread * KEPT + free] = number
+    if free < pool.keeps:
+        pool.kept[thread * pool.keeps + free] = number
         pool.own[line + FREE] = free + 1
     else:
+        mark("bw_tree: a thread keeps no more free ones")
         put_into(pool.ring, number)
 
 
 @inlined
 def retire(pool, epochs, thread, number):
-    """Let a number that has left the tree wait until nobody can look at it any more."""
+    """Let a number that has left the tree wait until no thread can read it any more."""
     line = thread * LINE_WORDS
     pool.since[number] = advance(epochs)
     if pool.own[line + WAITING] >= pool.most_waiting:
@@ -135,16 +144,16 @@ def retire(pool, epochs, thread, number):
 
 @inlined
 def is_due(pool, thread, least):
-    """Whether a thread is to look at those that wait: it keeps hardly any, or many of these."""
+    """Return whether a thread is to examine waiting ones: few free ones are left, or many wait."""
     line = thread * LINE_WORDS
-    return pool.own[line + FREE] <= least or pool.own[line + WAITING] >= LOOKED_AT * 2
+    return pool.own[line + FREE] <= least or pool.own[line + WAITING] >= pool.looked_at * 2
 
 
 @inlined
 def reclaim(pool, epochs, thread, words, size):
-    """Make those free that nobody looks at any more; `words` are theirs, `size` a number."""
+    """Free the waiting ones that no thread reads any more; each has `size` of `words`."""
     line = thread * LINE_WORDS
-    for _ in range(LOOKED_AT):
+    for _ in range(pool.looked_at):
         number = pool.own[line + FIRST]
         if number == NONE:
             return
@@ -156,14 +165,14 @@ def reclaim(pool, epochs, thread, words, size):
         if pool.own[line + FIRST] == NONE:
             pool.own[line + LAST] = NONE
         pool.own[line + WAITING] -= 1
-        spoil(words, number * size, size)
+        poison(words, number * size, size)
         give_back(pool, thread, number)
 
 
 @inlined
 def reclaim_late(pool, epochs, thread, words, size, popped):
-    """Do the same with those that are in no list: for who finds nothing free."""
-    for _ in range(LOOKED_AT):
+    """Free waiting ones from `late` likewise, for a thread that finds nothing free."""
+    for _ in range(pool.looked_at):
         if not pop(pool.late, popped):
             return
         number = popped[0]
@@ -172,7 +181,7 @@ def reclaim_late(pool, epochs, thread, words, size, popped):
             put_into(pool.late, number)
             return
         mark("bw_tree: a block of any thread is used again")
-        spoil(words, number * size, size)
+        poison(words, number * size, size)
         give_back(pool, thread, number)
 
 
@@ -180,21 +189,21 @@ def reclaim_late(pool, epochs, thread, words, size, popped):
 
 
 def free_numbers(pool: Pool) -> list[int]:
-    """Return those that are free, in any order: plain Python."""
+    """Return the free numbers, in any order: plain Python."""
     found = _in_ring(pool.ring)
     for thread in range(len(pool.own) // LINE_WORDS):
         free = int(pool.own[thread * LINE_WORDS + FREE])
-        found += pool.kept[thread * KEPT : thread * KEPT + free].tolist()
+        found += pool.kept[thread * pool.keeps : thread * pool.keeps + free].tolist()
     return found
 
 
 def waiting_numbers(pool: Pool) -> list[int]:
-    """Return those that wait, in any order: plain Python.
+    """Return the waiting numbers, in any order: plain Python.
 
     Raises
     ------
     AssertionError
-        When a list has another length than its thread thinks.
+        When the length of a list differs from the thread's count.
     """
     found = _in_ring(pool.late)
     for thread in range(len(pool.own) // LINE_WORDS):

@@ -1,4 +1,4 @@
-"""Searches of a Bw-Tree: they write nothing that is shared, wait for nobody and help nobody."""
+"""Searches of a Bw-Tree: they write no shared memory, wait for nobody and help nobody."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from operators.index.window import NEWEST, OLDEST, put_live
 
 @inlined
 def find(view, keys, begin, count, places):
-    """Note the leaves in which `count` keys belong, a level at a time for all of them."""
+    """Find the leaves to which `count` keys belong, in lock-step, one level at a time."""
     tree = view.tree
     # ACQUIRE: as in `bw_chain.descend`.
     root = load(tree.root, 0, ACQUIRE)
@@ -81,7 +81,7 @@ def find(view, keys, begin, count, places):
 
 @inlined
 def fetch_block(tree, node):
-    """Ask for what a search looks at first in a node."""
+    """Prefetch the first words that a search reads in a node."""
     fetch_words(tree, begin_of(tree, block_of(look(tree, node))))
 
 
@@ -94,7 +94,7 @@ def scan(view, low, high, places, at, window, out, count):
     node = peek(places, at)
     from_left = False
     while True:
-        # Linearizes the search of a leaf: what its head leads to does not change.
+        # Linearization point of the search of a leaf: everything behind the head is immutable.
         head = look(tree, node)
         if is_stale(node, head):
             mark("bw_tree: a scan meets a node number that was freed")
@@ -136,9 +136,9 @@ def scan(view, low, high, places, at, window, out, count):
 
 @inlined
 def scan_piece(view, block, record, from_hi, from_lo, to_hi, to_lo, window, out, count):
-    """Write the positions that a base and its chain have between two entries.
+    """Write the positions in a base and chain between two entries.
 
-    Returns the new count, the piece's right neighbour, and where that begins.
+    Returns the new count, the right neighbour of the piece, and where its low bound is stored.
     """
     tree, own = view.tree, view.own
     begin = begin_of(tree, block)
@@ -148,7 +148,7 @@ def scan_piece(view, block, record, from_hi, from_lo, to_hi, to_lo, window, out,
     first = rank_between(tree, begin, 0, first, min(last, end), from_hi, from_lo)
     last = first
     if not is_wide(tree):
-        # Most of them, with no branch for each; how many are in a range is hard to guess.
+        # Branch-free for most of them: the number of entries in a range is hard to predict.
         among = min(end - first, AMONG_16)
         last += rank_among_16(tree.words, base_at(tree, begin, first), among, to_hi)
     while last < end and not is_below(
@@ -176,7 +176,7 @@ def scan_piece(view, block, record, from_hi, from_lo, to_hi, to_lo, window, out,
             offset = offset_of(meta)
             in_base = offset < last and is_entry(tree, begin, 0, offset, hi, lo)
             if kind_of(meta) == DELETE and in_base:
-                # By offset: what is left out of the base.
+                # Sorted by offset: the base entries to leave out.
                 gap = gaps
                 while gap > 0 and peek(own, left_out + gap - 1) > offset:
                     poke(own, left_out + gap, peek(own, left_out + gap - 1))

@@ -1,4 +1,4 @@
-"""Updates of a Bw-Tree: the loop over a thread's goals, and what is done at a leaf and a parent."""
+"""Updates of a Bw-Tree: the loop over the goals of a thread, and the steps at leaf and parent."""
 
 from __future__ import annotations
 
@@ -79,15 +79,15 @@ from operators.index.bw_nodes import (
 )
 from operators.index.bw_pool import is_due, reclaim, reclaim_late
 
-# How often a thread that finds no free block waits for others to leave, before it says FULL: for
-# some ms. So FULL says that there is no room, or that a thread stands between ``enter`` and
-# ``leave`` while others change more than the tree was made for (`bw_tree.make_state`).
+# How often a thread without a free block waits for others to leave before it answers FULL: some ms.
+# So FULL means that there is no room, or that a thread stays between ``enter`` and ``leave`` while
+# others change more than the tree was made for (`bw_tree.make_state`).
 ROUNDS = 40
 
 
 @inlined
 def update(view, kind, hi, lo):
-    """Insert or delete an entry: ACCEPTED, or FULL. ``own[CHANGED]`` says whether it did."""
+    """Insert or delete an entry: ACCEPTED, or FULL. ``own[CHANGED]`` tells whether it changed."""
     poke(view.own, OWED, NO_NODE)
     push_goal(view.own, kind, 0, hi, lo, NO_NODE)
     return work(view)
@@ -95,7 +95,7 @@ def update(view, kind, hi, lo):
 
 @inlined
 def work(view):
-    """Do a thread's goals, the uppermost first: ACCEPTED, or FULL where there is no room."""
+    """Work off the goals, the uppermost first: ACCEPTED, or FULL if there is no room."""
     tree, own = view.tree, view.own
     rounds = 0
     while peek(own, GOALS) > 0:
@@ -117,24 +117,24 @@ def work(view):
             rounds = wait_a_little(rounds)
         elif rounds < ROUNDS or is_to_end(own):
             mark("bw_tree: an update waits for a free block")
-            # Whoever waits keeps nothing: goals name nodes by references, whose numbers are free
-            # before a block is retired that they led to. A parent that is held keeps its block.
+            # A waiting thread protects no block: goals have references to nodes, and the number of
+            # a node is freed before the block is retired. A held parent keeps the block.
             unpin(view.epochs, view.thread)
-            # Not at once: there may be some that were in the way of nobody but this thread.
+            # No wait in the first round: some blocks may have waited for this thread alone.
             rounds = wait_a_little(rounds) if rounds > 0 else 1
             pin(view.epochs, view.thread)
             size = tree.block_words
             reclaim_late(view.blocks, view.epochs, view.thread, tree.words, size, view.popped)
         else:
             poke(own, GOALS, 0)
-            # What comes behind an update, that others would do as well, is left to them.
+            # Work that follows an update is left to other threads, who would do it as well.
             return FULL if peek(own, FIRST_GOAL + KIND) == INSERT else ACCEPTED
     return ACCEPTED
 
 
 @inlined
 def is_to_end(own):
-    """Whether one of a thread's goals is not given up: a deletion, or a merge that has begun."""
+    """Return whether some goal must not be given up: a deletion, or a merge that has begun."""
     found = peek(own, FIRST_GOAL + KIND) == DELETE
     for below in range(peek(own, GOALS)):
         found = found or peek(own, uppermost(own) - GOAL_WORDS * below + KIND) >= MERGING
@@ -143,7 +143,7 @@ def is_to_end(own):
 
 @inlined
 def go_to_node(view, goal, kind):
-    """Take a step towards a goal at the node that has an entry."""
+    """Take a step towards a goal at the node to which the entry belongs."""
     tree, own = view.tree, view.own
     hi, lo, level = peek(own, goal + HI), peek(own, goal + LO), peek(own, goal + AT_LEVEL)
     straight = False
@@ -166,7 +166,7 @@ def go_to_node(view, goal, kind):
 
 @inlined
 def change_leaf(view, goal, kind, node):
-    """Put a record of an entry over a leaf, where it changes something."""
+    """Put a record of an entry over a leaf, if that changes something."""
     tree, own = view.tree, view.own
     hi, lo = peek(own, goal + HI), peek(own, goal + LO)
     head = look(tree, node)
@@ -196,7 +196,7 @@ def change_leaf(view, goal, kind, node):
     put_record(
         tree, begin, record, describe(kind, head, length_of(meta) + 1, entries, place), hi, lo
     )
-    # Linearizes an update.
+    # Linearization point of an update.
     if not swap(tree, node, head, head_of(node, block_of(head), record)):
         mark("bw_tree: an update is lost")
         return AGAIN
@@ -209,7 +209,7 @@ def change_leaf(view, goal, kind, node):
 
 @inlined
 def change_parent(view, goal, kind, parent):
-    """Take a step at a parent, whose head ``seek`` has noted: an index term more, or one less."""
+    """Take a step at a parent, whose head ``seek`` noted: add an index term, or remove one."""
     tree, own = view.tree, view.own
     hi, lo, level = peek(own, goal + HI), peek(own, goal + LO), peek(own, goal + AT_LEVEL)
     head = peek(own, HEAD)
@@ -241,7 +241,7 @@ def change_parent(view, goal, kind, parent):
 
 @inlined
 def end_goal(view):
-    """End an update; what it has met without an index term is the next goal."""
+    """End an update; a node met without an index term becomes the next goal."""
     tree, own = view.tree, view.own
     pop_goal(own)
     owed = peek(own, OWED)

@@ -1,21 +1,22 @@
-"""The chained index: the window in discrete intervals, an index for each.
+"""The chained index: the window divided into discrete intervals, with one index for each.
 
 Source: section 2.2.2 of "Parallel Index-based Stream Join on a Multicore CPU", after Lin et al.,
 "Scalable Distributed Stream Join Processing", 2015::
 
     oldest                                          active
     [sub 2: expired and live] [sub 3: live] ... [sub 1: live, filling]  <-- insert
-       ^ dropped whole, as soon as the active one is full
+       ^ dropped whole as soon as the active one is full
 
-A chain of length L has L - 1 archived subindexes and the active one, each of w / (L - 1) tuples. No
-entry is deleted by itself. When the active one is full, the L - 1 youngest hold the whole window,
-so that every tuple of the oldest has expired: it is emptied and becomes the active one.
+A chain of length L has L - 1 archived subindexes and the active one, each of w / (L - 1) tuples.
+Entries are never deleted individually. When the active subindex is full, the L - 1 youngest hold
+the whole window, so every tuple of the oldest has expired: the oldest is emptied and becomes the
+active one.
 
-*B-chain*: every subindex is a B+-Tree. *IB-chain*: an archived one is turned into an immutable
-B+-Tree (section 5.1).
+*B-chain*: every subindex is a B+-Tree. *IB-chain*: archived subindexes are immutable B+-Trees
+(section 5.1).
 
-Invariants (``check_invariants``): each subindex is what its kind must be, and exactly the tuples of
-the window are live.
+Invariants (``check_invariants``): each subindex satisfies the invariants of its kind, and exactly
+the tuples of the window are live.
 """
 
 from __future__ import annotations
@@ -73,13 +74,13 @@ from operators.index.window import (
 )
 
 # Words behind those of the window.
-ACTIVE = INDEX  # which tree is filled (B-chain); which slot is archived into next (IB-chain)
+ACTIVE = INDEX  # the active tree (B-chain); the slot to archive into next (IB-chain)
 FILLED = INDEX + 1  # tuples of the active subindex
-ARCHIVE_NS = INDEX + 2  # what turning subindexes into immutable ones has taken
+ARCHIVE_NS = INDEX + 2  # total time of archiving
 
 
 class BChain(NamedTuple):
-    """B+-Trees, each with nodes of its own; the active one is followed by the oldest."""
+    """B+-Trees with separate nodes in cyclic order; the oldest follows the active one."""
 
     trees: Forest
     words: np.ndarray  # see above, and operators.index.window
@@ -111,7 +112,7 @@ def make_b_chain(
     Raises
     ------
     UsageError
-        When a parameter is out of its limits.
+        When a parameter is out of range.
     """
     key_type, limit = check_window(window, key_bits), _limit(window, chain_length)
     capacity = nodes_for(limit, 1, fan_out, deletes=False)
@@ -127,7 +128,7 @@ def make_ib_chain(
     Raises
     ------
     UsageError
-        When a parameter is out of its limits.
+        When a parameter is out of range.
     """
     key_type, limit = check_window(window, key_bits), _limit(window, chain_length)
     capacity = nodes_for(limit, 1, fan_out, deletes=False)
@@ -142,7 +143,7 @@ def make_ib_chain(
 
 @inlined
 def remove(state, key, position):
-    """Note that the oldest tuple has expired; it goes with its subindex."""
+    """Note that the oldest tuple has expired; it goes with the whole subindex."""
     note_removed(state.words, position)
 
 
@@ -151,7 +152,7 @@ def remove(state, key, position):
 
 @inlined
 def insert_b(state, key, position):
-    """Index the newest tuple, in an empty subindex where the active one is full."""
+    """Index the newest tuple; if the active subindex is full, empty the oldest and use that."""
     words = state.words
     sequence = note_inserted(words, position)
     if words[FILLED] == state.limit:
@@ -173,7 +174,7 @@ def find_b(state, low, place):
 
 @inlined
 def scan_b(state, low, high, place, out):
-    """Write the positions of live keys from `low` to `high`, and return how many they are."""
+    """Write the positions of live keys from `low` to `high`, and return their number."""
     words = state.words
     count = 0
     for tree in range(state.length):
@@ -183,7 +184,7 @@ def scan_b(state, low, high, place, out):
 
 @inlined
 def merge_ns_b(state):
-    """Return 0: nothing is merged."""
+    """Return 0: this index has no merges."""
     return 0
 
 
@@ -210,7 +211,7 @@ def check_b(state: BChain) -> None:
 
 @inlined
 def insert_ib(state, key, position):
-    """Index the newest tuple; where the active subindex is full, it is archived first."""
+    """Index the newest tuple; if the active subindex is full, archive it first."""
     words = state.words
     sequence = note_inserted(words, position)
     if words[FILLED] == state.limit:
@@ -257,7 +258,7 @@ def find_ib(state, low, place):
 
 @inlined
 def scan_ib(state, low, high, place, out):
-    """Write the positions of live keys from `low` to `high`, and return how many they are."""
+    """Write the positions of live keys from `low` to `high`, and return their number."""
     words = state.words
     count = scan_leaves(state.active, place[0], NO_NODE, low, high, words, out, 0)
     for slot in range(state.length - 1):
@@ -267,7 +268,7 @@ def scan_ib(state, low, high, place, out):
 
 @inlined
 def merge_ns_ib(state):
-    """Return the time that archiving has taken."""
+    """Return the total time of archiving."""
     return state.words[ARCHIVE_NS]
 
 
@@ -310,7 +311,7 @@ def places(state: BChain | IBChain) -> int:
 
 
 def cycle(state: BChain | IBChain) -> int:
-    """Return the inserts until the next subindex."""
+    """Return the number of inserts until the next subindex."""
     return state.limit
 
 

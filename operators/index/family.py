@@ -1,8 +1,8 @@
-"""The family of window indexes: what each provides, and what all of them agree on.
+"""The family of window indexes: their operations, and the conventions that all share.
 
 An index has the tuples of one window, which enter in the order of their positions in the stream and
-leave in it. For each it keeps the key and the *sequence*, the position modulo 2**32 (section 5:
-"4 bytes for the key and 4 bytes for the sliding window reference").
+leave in the same order. For each tuple it keeps the key and the *sequence number*, the position
+modulo 2**32 (section 5: "4 bytes for the key and 4 bytes for the sliding window reference").
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from operators.contract import Family, Parameter, UsageError
 from operators.core.jit import inlined
 
 MOST_WINDOW = 1 << 25
-# An index had no room for a key, which a window of its size never sees.
+# An index had no room for a key, which does not happen within the window size.
 NO_ROOM_FOR_KEY = -3
 LEAST_FAN_OUT, MOST_FAN_OUT = 4, 64
 MASK_32 = (1 << 32) - 1
-# Of a difference of two sequences: set where the first is the earlier one.
+# Bit of a difference of two sequences: set if the first is the earlier one.
 EARLIER = 1 << 31
 KEY_BITS = {32: np.int32, 64: np.int64}
 
 FAN_OUT = Parameter("fan_out", 32, LEAST_FAN_OUT, MOST_FAN_OUT, "entries", "entries of a node")
+FAN_OUT_RATIO = Parameter(
+    "fan_out_ratio", 1, 1, 8, "", "entries of an immutable node for each of another node"
+)
 MERGE_RATIO = Parameter(
     "merge_ratio", 0.125, 0.001, 1, "", "of the window: new tuples until a merge", decimals=6
 )
@@ -32,7 +35,7 @@ CHAIN_LENGTH = Parameter("chain_length", 2, 2, 1024, "subindexes", "subindexes o
 
 
 def every_tuple(state: Any) -> int:
-    """Return 1: the index does the same for each tuple."""
+    """Return 1: the index does the same work for each tuple."""
     return 1
 
 
@@ -42,12 +45,12 @@ def no_subindexes(state: Any) -> np.ndarray:
 
 
 def one_view(state: Any, threads: int) -> tuple:
-    """Return the state itself: the index belongs to one thread.
+    """Return the state itself as the only view: the index belongs to one thread.
 
     Raises
     ------
     UsageError
-        When more threads ask for it.
+        When several threads ask for views.
     """
     if threads != 1:
         raise UsageError(f"the index is for one thread, received {threads}")
@@ -55,39 +58,40 @@ def one_view(state: Any, threads: int) -> tuple:
 
 
 class IndexOperations(NamedTuple):
-    """What an index of a sliding window provides.
+    """The operations of an index of a sliding window.
 
     ``make_state(window, key_bits, **parameters)`` returns a NamedTuple of arrays for at most
-    `window` tuples at once, with keys of 32 or 64 bits. Its ``words`` say which tuples are in the
+    `window` tuples at once, with keys of 32 or 64 bits. The field ``words`` describes the current
     window (`operators.index.window`).
 
-    ``insert(state, key, position)`` indexes the newest tuple: ACCEPTED, or FULL where it had no
-    room, which a window of `window` tuples never sees.
+    ``insert(state, key, position)`` indexes the newest tuple: ACCEPTED, or FULL if there was no
+    room, which does not happen within a window of `window` tuples.
 
-    ``remove(state, key, position)`` says that the oldest tuple has left the window. Whether its
-    entry goes at once or with many others is the index's own affair; no search finds it any more.
+    ``remove(state, key, position)`` reports that the oldest tuple has left the window. The index
+    may delete the entry at once or together with many others; no search returns it any more.
 
-    ``find(state, low, place)`` descends to where `low` belongs and notes that in the array `place`
-    (``places(state)`` words); ``scan(state, low, high, place, out)`` goes on from there and writes
-    the positions of all keys from `low` to `high` into ``out[0:count]``, in no order, and returns
-    their count. Between the two nothing else may be called. `out` is one of ``window.make_answer``.
+    ``find(state, low, place)`` descends to where `low` belongs and notes the result in the array
+    `place` (``places(state)`` words); ``scan(state, low, high, place, out)`` continues from there,
+    writes the positions of all keys from `low` to `high` into ``out[0:count]``, in no order, and
+    returns their count. No other call is allowed between the two. `out` is an array from
+    ``window.make_answer``.
 
     ``views(state, threads)`` returns a view of the index for each of so many threads, with which a
-    thread calls the operations above; it raises UsageError where the index does not take them.
-    That of an index of one thread is its state.
+    thread calls the operations above; it raises UsageError if the index does not support them. The
+    view of an index for one thread is the state.
 
-    ``merge_ns(state)`` is the time that merges have taken so far, 0 where there are none.
+    ``merge_ns(state)`` is the total time of the merges so far, 0 for an index without merges.
 
     ``footprint(state)`` returns the bytes in use by name of component: plain Python.
 
-    ``inserted(state)`` returns how many tuples were inserted into each subindex, as merges found
-    them: an int64 array, empty for an index that has none.
+    ``inserted(state)`` returns the number of tuples inserted into each subindex, as counted by
+    merges: an int64 array, empty for an index without subindexes.
 
-    ``cycle(state)`` returns after how many inserts the work repeats: those between two merges, or
-    until the next subindex; 1 where each is like the others.
+    ``cycle(state)`` returns the number of inserts after which the work repeats: those between two
+    merges, or until the next subindex; 1 if all inserts are alike.
 
     ``shared`` are the operations of an index that several threads use at once
-    (`operators.index.shared.SharedIndexOperations`), None of one that belongs to one thread.
+    (`operators.index.shared.SharedIndexOperations`), None for an index of one thread.
 
     ``check_invariants(state)`` is plain Python and raises AssertionError.
     """
@@ -117,22 +121,22 @@ FAMILY = Family(
 
 @inlined
 def is_live(sequence, oldest):
-    """Whether a sequence is that of `oldest` or of a later tuple, also across the wrap.
+    """Return whether a sequence is that of `oldest` or of a later tuple, also across wrap-around.
 
-    Right as long as a window is shorter than 2**31 tuples.
+    Correct as long as a window is shorter than 2**31 tuples.
     """
     return (sequence - oldest) & EARLIER == 0
 
 
 @inlined
 def is_asked_for(sequence, oldest, newest):
-    """Whether a sequence lies from the sequence `oldest` to that of the position `newest`."""
+    """Return whether a sequence lies from `oldest` to that of the position `newest`, inclusive."""
     return ((newest - sequence) & MASK_32) < ((newest + 1 - oldest) & MASK_32)
 
 
 @inlined
 def sequence_of(position):
-    """Return the 32 bits of a position that an entry keeps, as an int64 with a sign."""
+    """Return the low 32 bits of a position, which an entry keeps, as a signed int64."""
     return (position + EARLIER) % (1 << 32) - EARLIER
 
 
@@ -143,12 +147,12 @@ def position_of(sequence, latest):
 
 
 def check_window(window: int, key_bits: int) -> type:
-    """Return the type of keys, and refuse a window that no index has.
+    """Return the type of keys, and refuse a window out of the limits.
 
     Raises
     ------
     UsageError
-        Naming what was received and the limit.
+        Naming the received value and the limit.
     """
     if not 1 <= window <= MOST_WINDOW:
         raise UsageError(f"a window has between 1 and {MOST_WINDOW} tuples, received {window}")

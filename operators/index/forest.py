@@ -1,13 +1,13 @@
-"""The nodes of B+-Trees: a forest of trees over one arena, and what is done within a node.
+"""The nodes of B+-Trees: a forest of trees over one arena, and the operations within a node.
 
-A node holds keys and as many links. In a leaf a link is the sequence of its key; in an inner node
-it is a child, and key i parts child i from the next. Behind its last key a node is filled with
-+oo, the largest key there is, so that a rank is counted over the whole node. What else holds of
-them stands in `operators.index.b_plus_tree`.
+A node holds keys and as many links. In a leaf a link is the sequence number of the key; in an inner
+node it is a child, and key i separates child i from the next. Behind the last key a node is padded
+with +oo, the largest key, so that a rank is counted over the whole node.
+`operators.index.b_plus_tree` has the other invariants.
 
-With nodes of 32 entries a rank is a few vector comparisons, and a place in a node is made or closed
-by selecting lanes: loops over entries end after a number of steps that no processor guesses. At
-windows of 2**12 and 2**16 tuples that alone made a join 2.4 times as fast.
+With nodes of 32 entries a rank takes a few vector comparisons, and lane selection opens or closes a
+gap in a node: a loop over entries would end after an unpredictable number of steps. At windows of
+2**12 and 2**16 tuples that alone made a join 2.4 times as fast.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from operators.core.vectors import LIVE, insert_in_32, peek, poke, remove_from_3
 from operators.index.node import (
     NodeKind,
     fan_out_of,
-    is_vector,
+    is_one_vector,
     make_kind,
     rank_behind_in,
     rank_in,
@@ -34,44 +34,44 @@ from operators.index.node import (
 
 # A tree of 2**25 entries with nodes of four has no more levels than this.
 MOST_HEIGHT = 32
-# The way from a root to a leaf, for each owner: the inner nodes, then the children taken.
+# The path from a root to a leaf, for each owner: the inner nodes, then the children taken.
 PATH_WORDS = 2 * MOST_HEIGHT
 
 
 class Forest(NamedTuple):
-    """Trees over shared nodes. An owner (one thread at a time) takes nodes of its own part."""
+    """Trees over shared nodes. An owner (one thread at a time) takes nodes from one part."""
 
-    # Who has which node. The word of a leaf is the leaf behind it, NO_NODE for the last.
+    # The free nodes of each owner. The word of a leaf is the next leaf, NO_NODE for the last.
     nodes: Arena
-    # (nodes * 2 * fan-out): of each node its keys, then as many links: in a leaf the sequences of
-    # its keys, in an inner node its children. Side by side they lie on one page of memory. Behind
-    # the last node there is as much as a search reads at once.
+    # (nodes * 2 * fan-out): for each node the keys, then as many links: in a leaf the sequence
+    # numbers, in an inner node the children. Keys and links of a node are adjacent, so they share a
+    # page. The padding behind the last node covers a whole vector read.
     entries: np.ndarray
     # (nodes): entries of a leaf, children of an inner node.
     counts: np.ndarray
-    # (trees): each tree's root, and how many inner nodes lie above its leaves.
+    # (trees): the root of each tree, and the number of inner nodes above each leaf.
     roots: np.ndarray
     heights: np.ndarray
-    # (owners * PATH_WORDS): where the owner's last descent went.
+    # (owners * PATH_WORDS): the path of the owner's last descent.
     path: np.ndarray
     kind: NodeKind
 
 
 @inlined
 def least_fill(fan_out):
-    """Return how many entries a node other than a root has at least.
+    """Return the least number of entries of a node other than a root.
 
-    Two neighbours that fit into three quarters of a node are merged; the least of others is half of
-    one entry more.
+    Two neighbours that fit into three quarters of a node are merged. Two others have at least one
+    entry more, and after borrowing each has half of the sum.
     """
     return (3 * fan_out // 4 + 1) // 2
 
 
 def nodes_for(entries: int, trees: int, fan_out: int, deletes: bool) -> int:
-    """Return how many nodes `trees` trees with so many entries in all take at most.
+    """Return the most nodes that `trees` trees take with so many entries in all.
 
-    A split leaves two halves; with deletions a node may have ``least_fill`` entries. A tree's root
-    may have fewer.
+    A split leaves two halves; with deletions a node may have ``least_fill`` entries. The root of a
+    tree may have fewer.
     """
     share = least_fill(fan_out) if deletes else fan_out // 2
     leaves = leaves_for(entries, trees, fan_out, deletes)
@@ -80,7 +80,7 @@ def nodes_for(entries: int, trees: int, fan_out: int, deletes: bool) -> int:
 
 
 def leaves_for(entries: int, trees: int, fan_out: int, deletes: bool) -> int:
-    """Return how many of these nodes are leaves at most."""
+    """Return the most leaves among these nodes."""
     share = least_fill(fan_out) if deletes else fan_out // 2
     return -(-entries // share) + 2 * trees
 
@@ -94,7 +94,7 @@ def make_forest(
     search: str = "vector",
     huge: bool = False,
 ) -> Forest:
-    """Return a forest with an empty leaf as each tree's root, taken from owner 0, 1, ... in turn.
+    """Return a forest of single empty leaves as roots, taken from owner 0, 1, ... in turn.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def make_forest(
     fan_out : int
         Entries of a node, even.
     search : str
-        "vector" or "scalar": how the rank of a key in a node is found.
+        "vector" or "scalar": the method that finds the rank of a key in a node.
     huge : bool
         Whether entries lie on huge pages.
 
@@ -133,7 +133,7 @@ def forest_over(
     search: str = "vector",
     huge: bool = False,
 ) -> Forest:
-    """Return a forest over nodes of one's own, without a tree yet; see ``make_forest``."""
+    """Return a forest over the given nodes, without a tree yet; see ``make_forest``."""
     if fan_out % 2:
         raise UsageError(f"fan_out must be even, received {fan_out}")
     count = len(nodes.words)
@@ -149,9 +149,10 @@ def forest_over(
 
 
 def racy_forest(forest: Forest) -> Forest:
-    """Return a forest of the same memory whose nodes are read while they change.
+    """Return a view of the same forest whose nodes may be read while they change.
 
-    See `operators.core.optimistic`. Who has which node, and the path, stay one thread's at a time.
+    See `operators.core.optimistic`. The free lists and the path still belong to one thread at a
+    time.
     """
     return forest._replace(
         nodes=forest.nodes._replace(words=racy(forest.nodes.words)),
@@ -182,31 +183,31 @@ def rank(forest, node, key):
 
 @inlined
 def rank_behind(forest, node, key, most):
-    """Return how many keys of a node are up to `key`, `most` if all could be."""
+    """Return how many keys of a node are at most `key`, `most` if all could be."""
     return rank_behind_in(forest.kind, forest.entries, keys_of(forest, node), key, most)
 
 
 @inlined
 def child_for(forest, node, key):
-    """Return the child of an inner node to which `key` belongs, before its equals."""
+    """Return the child of an inner node to which `key` belongs, before equal keys."""
     return peek(forest.entries, links_of(forest, node) + rank(forest, node, key))
 
 
 @inlined
 def ask_for(forest, node):
-    """Ask for the memory of a node, which is about to be searched."""
+    """Prefetch a node that is about to be searched."""
     prefetch_all(forest.entries, keys_of(forest, node), 2 * fan_out_of(forest.kind))
 
 
 @inlined
 def ask_for_links(forest, node):
-    """Ask for the links of a node, whose keys are about to be searched: they come together."""
+    """Prefetch the links of a node whose keys are about to be searched: both arrive together."""
     prefetch_all(forest.entries, links_of(forest, node), fan_out_of(forest.kind))
 
 
 @inlined
 def new_node(forest, owner):
-    """Return an empty node of an owner, which has one free."""
+    """Return an empty node, taken from the free nodes of an owner."""
     return emptied(forest, take(forest.nodes, owner))
 
 
@@ -223,13 +224,13 @@ def emptied(forest, node):
 
 @inlined
 def plant(forest, tree, owner):
-    """Make a tree a single empty leaf, and return that."""
+    """Make a tree a single empty leaf, and return the leaf."""
     return plant_at(forest, tree, take(forest.nodes, owner))
 
 
 @inlined
 def plant_at(forest, tree, node):
-    """Make a tree a single empty leaf, which is this node, and return that."""
+    """Make a tree the single empty leaf `node`, and return the leaf."""
     emptied(forest, node)
     forest.roots[tree] = node
     forest.heights[tree] = 0
@@ -238,11 +239,11 @@ def plant_at(forest, tree, node):
 
 @inlined
 def insert_at(forest, node, key_place, key, link_place, link):
-    """Put a key and a link into a node that has room, behind those before their places."""
+    """Insert a key and a link at the given positions of a node that has room."""
     keys = keys_of(forest, node)
     links = links_of(forest, node)
     count = peek(forest.counts, node)
-    if is_vector(forest.kind):
+    if is_one_vector(forest.kind):
         insert_in_32(forest.entries, keys, key_place, key)
         insert_in_32(forest.entries, links, link_place, link)
     else:
@@ -257,11 +258,11 @@ def insert_at(forest, node, key_place, key, link_place, link):
 
 @inlined
 def remove_at(forest, node, key_place, link_place):
-    """Take a key and a link out of a node."""
+    """Remove a key and a link from a node."""
     keys = keys_of(forest, node)
     links = links_of(forest, node)
     count = peek(forest.counts, node)
-    if is_vector(forest.kind):
+    if is_one_vector(forest.kind):
         remove_from_32(forest.entries, keys, key_place, forest.kind.last_key)
         remove_from_32(forest.entries, links, link_place, NO_NODE)
     else:
@@ -290,12 +291,12 @@ def move_half(forest, source, target):
 
 
 def used_bytes(forest: Forest, owner: int = 0, least: int = 0) -> int:
-    """Return the bytes of an owner's nodes in use, of `least` at least, with count and link."""
+    """Return the bytes of an owner's used nodes, at least `least`, with count and link."""
     used = forest.nodes.capacity - int(free_count(forest.nodes, owner))
     return bytes_of(forest, max(used, least))
 
 
 def bytes_of(forest: Forest, nodes: int) -> int:
-    """Return the bytes of so many nodes, with count and link."""
+    """Return the bytes of this many nodes, with count and link."""
     node = 2 * forest.kind.fan_out * forest.entries.itemsize
     return nodes * (node + forest.counts.itemsize + forest.nodes.words.itemsize)

@@ -2,25 +2,24 @@ r"""The immutable B+-Tree: a sorted array, and above it levels of separators wit
 
 Source: section 3.1 of "Parallel Index-based Stream Join on a Multicore CPU"; Rao and Ross,
 "Cache Conscious Indexing for Decision-Support in Main Memory" (CSS-Tree), 1999. Nodes lie in an
-array breadth first, so that a child's place follows from its parent's: child k of node i is node
-``i * fan_out + k`` one level down, whose references need no room. It is built whole and never
-changed::
+array in breadth-first order, so the position of a child follows from that of the parent: child k of
+node i is node ``i * fan_out + k`` one level down, and nodes store no references. The tree is built
+in one pass and never changed::
 
     level 0       [ 20 | 45 | +oo ]
                  /       |        \
     level 1   [7|20|+oo] ...    [60|80|+oo]           inner: separators
                |  |                 |
-    blocks   [1 4 7][9 11 20] ... [51 60]             keys, ascending; sequences beside them
+    blocks   [1 4 7][9 11 20] ... [51 60]             keys, ascending; sequences in a parallel array
 
 Invariants (``check_invariants``):
 
-1. A separator is the largest key of its child. The last child of a level, and the padding behind
-   it, have +oo: every key finds a child, and no search leaves the level below.
-2. Behind the last key its block is filled with +oo, so that ranks are counted over whole nodes,
-   without a branch.
+1. A separator is the largest key of the child. The last child of a level, and the padding behind,
+   have +oo: every key finds a child, and no search leaves the level below.
+2. The last block is padded with +oo, so that ranks are counted over whole nodes, without a branch.
 
-Several trees of one size lie side by side in *slots*: a tree and the buffer that the next one is
-merged into, or the archived subindexes of a chain.
+Several trees of one size lie in adjacent *slots*: a tree and the buffer for the next merge, or the
+archived subindexes of a chain.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ from operators.index.node import (
 from operators.index.window import NEWEST, OLDEST, put_live
 
 MOST_LEVELS = 16
-# Words of a slot: entries, inner levels, nodes of each level, and where each level begins.
+# Words of a slot: entries, inner levels, nodes of each level, and start of each level.
 COUNT = 0
 LEVELS = 1
 NODES = 2
@@ -60,10 +59,10 @@ SLOT_WORDS = BEGINS + MOST_LEVELS
 
 
 class ImmutableTrees(NamedTuple):
-    """Trees of one size at most, each in a slot."""
+    """Trees of bounded size, each in a slot."""
 
-    # (slots * room): keys and sequences of the blocks; those of a slot begin at slot * room, and
-    # behind its last block there is as much as a merge reads and writes at once.
+    # (slots * room): keys and sequences of the blocks; those of a slot begin at slot * room. The
+    # padding behind the last block covers a whole vector read and write of a merge.
     keys: np.ndarray
     sequences: np.ndarray
     # (slots * inner_room): the separators of all levels of a slot, the root first.
@@ -76,7 +75,7 @@ class ImmutableTrees(NamedTuple):
 
 
 def levels_for(entries: int, fan_out: int) -> int:
-    """Return how many levels of inner nodes a tree of so many entries has."""
+    """Return the number of levels of inner nodes in a tree of so many entries."""
     nodes, levels = -(-entries // fan_out), 0
     while nodes > 1:
         nodes, levels = -(-nodes // fan_out), levels + 1
@@ -86,10 +85,10 @@ def levels_for(entries: int, fan_out: int) -> int:
 def make_trees(
     slots: int, entries: int, key_type: type, fan_out: int, huge: bool = False
 ) -> ImmutableTrees:
-    """Return empty trees with room for so many entries each, and one more.
+    """Return empty trees, each with room for so many entries and one more.
 
-    While entries are written one by one, an expired one may be written before the next takes its
-    place. With `huge` they lie on huge pages.
+    When entries are written one by one, an expired entry may be written before the next overwrites
+    it. With `huge` the trees lie on huge pages.
     """
     blocks = -(-(entries + 1) // fan_out)
     inner = 0
@@ -122,13 +121,13 @@ def own(slot):
 
 @inlined
 def levels_of(trees, slot):
-    """Return how many levels of inner nodes a tree has."""
+    """Return the number of levels of inner nodes in a tree."""
     return peek(trees.words, own(slot) + LEVELS)
 
 
 @inlined
 def nodes_at(trees, slot, depth):
-    """Return the nodes at a depth; at that of ``levels_of`` these are the blocks of entries."""
+    """Return the number of nodes at a depth; at depth ``levels_of``, of blocks of entries."""
     fan_out = fan_out_of(trees.kind)
     if depth < levels_of(trees, slot):
         return peek(trees.words, own(slot) + NODES + depth)
@@ -148,13 +147,13 @@ def descend(trees, slot, node, begin, end, key):
 
 @inlined
 def bound_of(trees, slot, depth, node):
-    """Return the separator of a node at a depth below the root's: no key below it is greater."""
+    """Return the separator of a node at a depth above 0: the upper bound of the keys below."""
     return peek(trees.separators, peek(trees.words, own(slot) + BEGINS + depth - 1) + node)
 
 
 @inlined
 def first_below(trees, slot, depth, node):
-    """Return where the entries below a node at a depth begin; for one behind the last, their end.
+    """Return where the entries below a node begin; for a node behind the last, where all end.
 
     Counted from the first entry of the slot.
     """
@@ -167,10 +166,10 @@ def first_below(trees, slot, depth, node):
 
 @inlined
 def ask_for_block(trees, slot, block):
-    """Ask for the memory of a block, which is about to be scanned.
+    """Prefetch a block that is about to be scanned.
 
-    Its sequences are read once its keys are there, and a large window's lie in no cache: asked for
-    both at once, a scan waits for memory once.
+    A scan reads the sequences after the keys. In a large window neither is cached: prefetching both
+    at once makes the scan wait for memory only once.
     """
     fan_out = fan_out_of(trees.kind)
     begin = slot * trees.room + block * fan_out
@@ -182,7 +181,7 @@ def ask_for_block(trees, slot, block):
 def scan_block(trees, slot, block, low, high, window, out, count):
     """Write the positions of the live keys from `low` to `high` behind ``out[:count]``.
 
-    `block` is where `low` belongs. Returns the new count.
+    `block` is the block to which `low` belongs. Returns the new count.
     """
     fan_out = fan_out_of(trees.kind)
     first = slot * trees.room
@@ -194,14 +193,14 @@ def scan_block(trees, slot, block, low, high, window, out, count):
         while last == begin and begin < end:
             last = begin + rank_behind_in(trees.kind, trees.keys, begin, high, fan_out)
             count = put_live(trees.sequences, place, min(last, end), window, out, count)
-            # The range may go on where this block ends.
+            # The range may continue behind this block.
             begin += fan_out
             place = begin
         return count
     oldest, newest = window[OLDEST], window[NEWEST]
     while place < end and peek(trees.keys, place) <= high:
         sequence = peek(trees.sequences, place)
-        # No branch: whether an entry has expired is hard to guess, and the next overwrites it.
+        # Branch-free, since expiry is hard to predict: the next entry overwrites an expired one.
         poke(out, count, position_of(sequence, newest))
         count += is_asked_for(sequence, oldest, newest)
         place += 1
@@ -210,7 +209,7 @@ def scan_block(trees, slot, block, low, high, window, out, count):
 
 @inlined
 def build(trees, slot, count):
-    """Make the first `count` keys of a slot, which ascend, a tree: from the bottom up."""
+    """Build a tree over the first `count` keys of a slot, which ascend, from the bottom up."""
     fan_out = fan_out_of(trees.kind)
     words = own(slot)
     first = slot * trees.room
@@ -224,7 +223,7 @@ def build(trees, slot, count):
         levels += 1
     trees.words[words + COUNT] = count
     trees.words[words + LEVELS] = levels
-    # Sizes from the bottom up, then places from the root down.
+    # Sizes from the bottom up, then offsets from the root down.
     children = blocks
     for depth in range(levels - 1, -1, -1):
         children = (children + fan_out - 1) // fan_out
@@ -233,8 +232,8 @@ def build(trees, slot, count):
     for depth in range(levels):
         trees.words[words + BEGINS + depth] = begin
         begin += trees.words[words + NODES + depth] * fan_out
-    # A child's largest key: of a block its last key, of an inner node that of its last child, which
-    # are the last keys of every fan_out-th, fan_out**2-th, ... block.
+    # The largest key of a child: of a block the last key; of an inner node that of the last child.
+    # These are the last keys of every fan_out-th, fan_out**2-th, ... block.
     stride = fan_out
     children = blocks
     for depth in range(levels - 1, -1, -1):
@@ -250,7 +249,7 @@ def build(trees, slot, count):
 
 
 def used_bytes(trees: ImmutableTrees, slot: int) -> int:
-    """Return the bytes that the tree of a slot has in use."""
+    """Return the bytes in use by the tree of a slot."""
     fan_out = trees.kind.fan_out
     depths = range(int(levels_of(trees, slot)))
     inner = sum(int(nodes_at(trees, slot, depth)) for depth in depths) * fan_out
@@ -259,7 +258,7 @@ def used_bytes(trees: ImmutableTrees, slot: int) -> int:
 
 
 def check_tree(trees: ImmutableTrees, slot: int) -> list[tuple[int, int]]:
-    """Return the entries of a tree, checked.
+    """Return the entries of a tree, after checking the invariants.
 
     Raises
     ------

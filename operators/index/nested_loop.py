@@ -1,10 +1,11 @@
-"""No index: every key of the window is compared (the nested-loop window join, NLWJ).
+"""No index: every key of the window is compared, 64 at once.
 
-Source: section 5.1 of "Parallel Index-based Stream Join on a Multicore CPU". It is an index like
-the others only in what it answers. Keys lie in a ring, the newcomer takes the place of the oldest,
-and a search compares 64 keys at a time::
+After the nested-loop window join (NLWJ) of section 5.1 of "Parallel Index-based Stream Join on a
+Multicore CPU", which compares one key after the other: `operators.index.nested_loop_scalar`. It is
+an index like the others only by the results. Keys lie in a ring, the newest key overwrites the
+oldest, and a search compares 64 keys at a time::
 
-    [k k k k | k k k k | k k k k]      a word of 64 bits each: which keys lie in the range
+    [k k k k | k k k k | k k k k]      a 64-bit word for each group: which keys lie in the range
        next ^ ^ first
 """
 
@@ -22,15 +23,15 @@ from operators.core.vectors import WITHIN, within_64
 from operators.index.family import IndexOperations, check_window
 from operators.index.window import INDEX, NEWEST, SIZE, make_window, note_inserted, note_removed
 
-PLACE = INDEX  # of the next tuple in the ring
+PLACE = INDEX  # slot of the next tuple in the ring
 
 
 class Ring(NamedTuple):
-    """The keys of a window, in the order of their arrival around the ring."""
+    """The keys of a window, in the order of arrival around the ring."""
 
-    keys: np.ndarray  # (a multiple of WITHIN): places beyond the window are never filled
+    keys: np.ndarray  # (a multiple of WITHIN): slots beyond the window are never filled
     words: np.ndarray  # see above, and operators.index.window
-    places: int  # of the ring: the tuples of a window
+    places: int  # slots of the ring: the tuples of a window
 
 
 def make_state(window: int, key_bits: int = 32) -> Ring:
@@ -39,7 +40,7 @@ def make_state(window: int, key_bits: int = 32) -> Ring:
     Raises
     ------
     UsageError
-        When a parameter is out of its limits.
+        When a parameter is out of range.
     """
     key_type = check_window(window, key_bits)
     return Ring(aligned_array(-(-window // WITHIN) * WITHIN, key_type), make_window(), window)
@@ -72,7 +73,7 @@ def find(state, low, place):
 
 @inlined
 def scan(state, low, high, place, out):
-    """Compare every key, write the positions of those in the range, and return how many."""
+    """Compare every key, write the positions of those in the range, and return their number."""
     words = state.words
     count = 0
     for begin in range(0, len(state.keys), WITHIN):
@@ -80,13 +81,13 @@ def scan(state, low, high, place, out):
         while found != 0:
             lowest = found & -found
             count = emit(state, words, begin + bit_length(lowest) - 1, out, count)
-            found = wrapping_add(found ^ lowest, 0)  # the topmost bit, too
+            found = wrapping_add(found ^ lowest, 0)  # also correct for the topmost bit
     return count
 
 
 @inlined
 def emit(state, words, slot, out, count):
-    """Write the position of a place of the ring if a tuple of the window is there."""
+    """Write the position of a slot of the ring if it has a tuple of the window."""
     age = words[PLACE] - 1 - slot
     if age < 0:
         age += state.places
@@ -98,7 +99,7 @@ def emit(state, words, slot, out, count):
 
 @inlined
 def merge_ns(state):
-    """Return 0: nothing is merged."""
+    """Return 0: this index has no merges."""
     return 0
 
 
@@ -108,7 +109,7 @@ def places(state: Ring) -> int:
 
 
 def footprint(state: Ring) -> dict[str, int]:
-    """Return the bytes of the keys, beside those of the sliding window."""
+    """Return the bytes of the keys, in addition to those of the sliding window."""
     return {"search": int(state.words[SIZE]) * state.keys.itemsize}
 
 
@@ -126,9 +127,9 @@ def check_invariants(state: Ring) -> None:
 VARIANT = Variant(
     id="nested-loop",
     family="index",
-    title="Nested loop",
-    paper="pim_tree",
-    section="5.1",
+    title="Nested loop, 64 keys at once",
+    paper="none",
+    section="beside section 5.1",
     operations=IndexOperations(
         make_state, insert, remove, find, scan, merge_ns, places, footprint, check_invariants
     ),
@@ -137,5 +138,7 @@ VARIANT = Variant(
     threads={"owner": "one"},
     capacity="the tuples of a window; one more is told FULL",
     bench=False,
-    look=Look("grey", "p"),
+    extended=True,
+    look=Look("grey", "h", "dash-dot"),
+    extends={"pim_tree": ("8a",)},
 )

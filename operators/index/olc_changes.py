@@ -1,6 +1,6 @@
-"""What changes the optimistic tree: an insertion, and a deletion with what it leaves too empty.
+"""Changes of the optimistic tree: insertion, and deletion with merges and borrowing.
 
-`operators.index.olc_tree` says why it is right.
+`operators.index.olc_tree` has the correctness argument.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from operators.index.olc_path import (
     version_at,
 )
 
-# What becomes of a node that has lost an entry.
+# Plans for a node that has lost an entry.
 STAYS, MERGES, BORROWS = 0, 1, 2
-# No leaf: what was noted is not so any more. (NO_NODE: there is none behind the last.)
+# No leaf: a check failed. (NO_NODE: there is no leaf behind the last.)
 GONE = -2
 
 
@@ -94,7 +94,7 @@ def attempt_insert(tree, key, sequence):
 
 @inlined
 def attempt_split(tree, height, leaf, place, key, sequence):
-    """Insert into a leaf that was full: ACCEPTED, FULL or RESTART."""
+    """Insert into a full leaf: ACCEPTED, FULL or RESTART."""
     forest = tree.forest
     count = need(tree, 0, leaf, version_at(tree, height))
     depth = height - 1
@@ -104,7 +104,7 @@ def attempt_split(tree, height, leaf, place, key, sequence):
         count = need(tree, count, node, version_at(tree, depth))
         full = peek(forest.counts, node) == fan_out_of(forest.kind)
         depth -= 1
-    # Each of them takes a node, but the last, which has room; or it is the root.
+    # Each needs one new node, except the last, which has room, unless even the root is full.
     taken = count - 1
     if full:
         taken = count + 1
@@ -115,7 +115,7 @@ def attempt_split(tree, height, leaf, place, key, sequence):
     enough = free_count(tree.leaves, OWNER) > 0 and free_count(tree.inner, OWNER) >= taken - 1
     if enough:
         hand_over(tree, taken)
-        # RELEASE: as in upgrade, for the nodes that are used again (reopen_at says why).
+        # RELEASE: as in upgrade, for nodes that are reused (reopen_at explains).
         fence(RELEASE)
         split_leaf(forest, TREE, OWNER, height, leaf, place, key, sequence)
     spin_lock.release(tree.free_lock, 0)
@@ -130,7 +130,7 @@ def attempt_split(tree, height, leaf, place, key, sequence):
 
 @inlined
 def hand_over(tree, count):
-    """Give the forest so many free nodes: a leaf, to be taken first, and inner nodes.
+    """Give the forest `count` free nodes: a leaf, to be taken first, and inner nodes.
 
     They stay obsolete until they are in the tree.
     """
@@ -150,7 +150,7 @@ def hand_over(tree, count):
 
 @inlined
 def remove(tree, key, position):
-    """Delete a tuple that was inserted; where there is none, nothing."""
+    """Delete a tuple, if it is in the tree."""
     sequence = sequence_of(position)
     rounds = 0
     while attempt_remove(tree, key, sequence) == RESTART:
@@ -159,7 +159,7 @@ def remove(tree, key, position):
 
 @inlined
 def attempt_remove(tree, key, sequence):
-    """Delete the entry with this key and sequence: ACCEPTED, also where there is none; RESTART."""
+    """Delete the entry with this key and sequence: ACCEPTED, even if there is none, or RESTART."""
     forest = tree.forest
     leaf, height = attempt_path(tree, key, False)
     if leaf == RESTART:
@@ -190,7 +190,7 @@ def attempt_remove(tree, key, sequence):
 
 @inlined
 def attempt_next_leaf(tree, height, leaf):
-    """Move the path from `leaf` to the next leaf and return that; NO_NODE behind the last; GONE."""
+    """Move the path from `leaf` to the next leaf; return that, NO_NODE behind the last, or GONE."""
     forest = tree.forest
     since = version_at(tree, height)
     behind = peek(forest.nodes.words, leaf)
@@ -219,13 +219,13 @@ def attempt_next_leaf(tree, height, leaf):
         if depth == height:
             break
     note_version(tree, height, version)
-    # As long as the leaf is as it was, nothing has gone past its end, and this one is behind it.
+    # While the leaf is unchanged, nothing has crossed its end, and `behind` is the next leaf.
     return behind if behind == node and check_at(tree.locks, leaf, since) else GONE
 
 
 @inlined
 def attempt_neighbour(tree, depth, at):
-    """Return child `at` of the path's node at a depth and its version, which may be RESTART."""
+    """Return child `at` of the path's node at a depth, and the version, which may be RESTART."""
     forest = tree.forest
     parent, since = peek(forest.path, depth), version_at(tree, depth)
     node = peek(forest.entries, links_of(forest, parent) + at)
@@ -236,16 +236,16 @@ def attempt_neighbour(tree, depth, at):
 
 @inlined
 def attempt_plan(tree, depth, left):
-    """Say what becomes of the path's node at a depth, which will have `left` entries.
+    """Plan for the path's node at a depth, which will have `left` entries.
 
-    Returns that (or RESTART), the first of the two children of its parent that change, and the
-    neighbour and its version.
+    Returns the plan (or RESTART), the first of the two children of the parent that change, and the
+    neighbour with its version.
     """
     forest = tree.forest
     parent, at = peek(forest.path, depth - 1), peek(forest.path, MOST_HEIGHT + depth - 1)
     has_right = at + 1 < peek(forest.counts, parent)
     first = at if has_right else at - 1
-    # Not a root, it has a neighbour: a parent has two children at least.
+    # The node is no root, so there is a neighbour: a parent has at least two children.
     beside = at + 1 if has_right else at - 1
     neighbour, version = attempt_neighbour(tree, depth - 1, beside)
     if version == RESTART:
@@ -264,7 +264,7 @@ def attempt_plan(tree, depth, left):
 
 @inlined
 def attempt_refill(tree, height, leaf, place, left):
-    """Delete an entry of a leaf that then has `left`, too few: ACCEPTED or RESTART."""
+    """Delete an entry of a leaf that is left with `left`, too few: ACCEPTED or RESTART."""
     forest, own = tree.forest, tree.own
     count = need(tree, 0, leaf, version_at(tree, height))
     depth = height
@@ -317,7 +317,7 @@ def attempt_refill(tree, height, leaf, place, left):
 
 @inlined
 def let_go(tree, gone, node):
-    """Retire a node that is out of the tree, note it, and return how many are."""
+    """Retire a node that has left the tree, note it, and return the number of noted nodes."""
     poke(tree.own, NODES + gone, node)
     retire_at(tree.locks, node)
     return gone + 1

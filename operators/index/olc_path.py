@@ -1,6 +1,6 @@
-"""The way to a leaf of the optimistic tree, and the locks that a change of it needs.
+"""Descents to a leaf of the optimistic tree, and the set of locks that a change needs.
 
-`operators.index.olc_tree` says what for, and why it is right.
+`operators.index.olc_tree` explains the purpose and the correctness argument.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from operators.index.forest import (
     rank_behind,
 )
 
-# A tree and one owner: the thread of the view.
+# One tree, and one owner: the thread of the view.
 TREE = OWNER = 0
-# Where in `own` a thread keeps: the versions of its path, of the top first; the locks that it needs
-# for a change and their versions, two words each; the nodes that the change takes or gives back;
-# and by level what becomes of the path's node, and which two children of its parent change.
+# Areas of `own`: the versions along the path, of the top first; the locks that a change needs, with
+# their versions, two words each; the nodes that the change takes or frees; and for each level the
+# plan for the path's node, and which two children of the parent change.
 VERSIONS = 0
 NEEDED = VERSIONS + MOST_HEIGHT + LINE_WORDS
 NODES = NEEDED + 2 * (3 * MOST_HEIGHT + LINE_WORDS)
@@ -46,19 +46,20 @@ OWN_WORDS = PLANS + 2 * MOST_HEIGHT + LINE_WORDS
 
 
 class OlcTree(NamedTuple):
-    """A tree as one thread has it, whose are `forest.path` and `own`; all else is shared."""
+    """One thread's view of a tree: `forest.path` and `own` are private, all else is shared."""
 
     forest: Forest  # racy; the path is not
-    # The locks of leaves side by side, then those of inner nodes, then the top's on its own line: a
-    # leaf's is written whenever it changes, and who descends reads those of inner nodes.
+    # The locks of leaves are adjacent, then those of inner nodes, then the top lock on a separate
+    # cache line: leaf locks are written at every change, inner locks are read by every descent, and
+    # this avoids false sharing between them.
     locks: np.ndarray
-    # Which leaves are free, and which inner nodes. Numbers only: others may look at the nodes.
+    # The free leaves and the free inner nodes. Numbers only: other threads may read the nodes.
     leaves: Arena
     inner: Arena
-    free_lock: np.ndarray  # a spin lock around both, and around who has which node in `forest`
+    free_lock: np.ndarray  # a spin lock around both, and around the free lists in `forest`
     own: np.ndarray
     first_inner: int  # the number of the first inner node
-    top: int  # the place of the top's lock; a node's is its number
+    top: int  # the index of the top lock; the index of a node's lock is the node number
 
 
 # --- descents -------------------------------------------------------------------------------------
@@ -66,7 +67,7 @@ class OlcTree(NamedTuple):
 
 @inlined
 def attempt_top(tree):
-    """Return the root, the height and the top's version; the version is RESTART if they changed."""
+    """Return root, height and version of the top; the version is RESTART if they changed."""
     forest = tree.forest
     since = read_when_open_at(tree.locks, tree.top)
     root, height = peek(forest.roots, TREE), peek(forest.heights, TREE)
@@ -78,9 +79,9 @@ def attempt_top(tree):
 
 @inlined
 def attempt_child(tree, above, since, node):
-    """Return the version of a node whose number stood in `above`, at version `since`, or RESTART.
+    """Return the version of a node whose number was read from `above` at `since`, or RESTART.
 
-    At the moment of the check the node had this version, and was what `above` said it is.
+    At the moment of the check the node had this version, and was the node that `above` refers to.
     """
     version = read_when_open_at(tree.locks, node)
     if version == RESTART or not check_at(tree.locks, above, since):
@@ -91,7 +92,7 @@ def attempt_child(tree, above, since, node):
 
 @inlined
 def attempt_find(tree, key):
-    """Return the leaf in which keys from `key` on begin, or that before it, and its version."""
+    """Return the leaf in which keys from `key` on begin, or the one before, and the version."""
     forest = tree.forest
     node, height, since = attempt_top(tree)
     if since == RESTART:
@@ -112,9 +113,9 @@ def attempt_find(tree, key):
 
 @inlined
 def attempt_path(tree, key, behind):
-    """Note the path to where `key` belongs, `behind` its equals or before: the leaf, the height.
+    """Note the path to where `key` belongs, `behind` or before equal keys; return leaf and height.
 
-    The leaf is RESTART where something changed meanwhile.
+    The leaf is RESTART if a check failed.
     """
     forest = tree.forest
     node, height, since = attempt_top(tree)
@@ -143,7 +144,7 @@ def attempt_path(tree, key, behind):
 
 @inlined
 def note_step(tree, depth, node, at, version):
-    """Note an inner node of the path, which of its children is next, and its version."""
+    """Note an inner node of the path, the child taken, and the version of the node."""
     poke(tree.forest.path, depth, node)
     poke(tree.forest.path, MOST_HEIGHT + depth, at)
     note_version(tree, depth, version)
@@ -157,7 +158,7 @@ def note_version(tree, depth, version):
 
 @inlined
 def version_at(tree, depth):
-    """Return the version that was noted."""
+    """Return the noted version of the path's node at a depth."""
     return peek(tree.own, VERSIONS + depth + 1)
 
 
@@ -166,7 +167,7 @@ def version_at(tree, depth):
 
 @inlined
 def need(tree, count, lock, version):
-    """Note one more lock that a change needs, and return how many there are."""
+    """Add a lock to the set that a change needs, and return the size of the set."""
     poke(tree.own, NEEDED + 2 * count, lock)
     poke(tree.own, NEEDED + 2 * count + 1, version)
     return count + 1
@@ -174,7 +175,7 @@ def need(tree, count, lock, version):
 
 @inlined
 def attempt_upgrades(tree, count):
-    """Take all the locks that were noted, and say so; or none, where a version has changed."""
+    """Take all noted locks and return True, or take none and return False if a version changed."""
     for each in range(count):
         lock, version = peek(tree.own, NEEDED + 2 * each), peek(tree.own, NEEDED + 2 * each + 1)
         if not upgrade_at(tree.locks, lock, version):
@@ -185,11 +186,11 @@ def attempt_upgrades(tree, count):
 
 @inlined
 def release_needed(tree, count, changed):
-    """Give back the first so many of the locks that were noted; those of obsolete nodes are."""
+    """Release the first `count` noted locks; locks of obsolete nodes are released already."""
     for each in range(count):
         lock = peek(tree.own, NEEDED + 2 * each)
         if not changed:
             release_unchanged_at(tree.locks, lock)
-        # RELAXED: what this thread has, or has just retired, nobody else writes.
+        # RELAXED: this thread holds the lock or has just retired the node; nobody else writes it.
         elif load(tree.locks, lock, RELAXED) & OBSOLETE == 0:
             release_at(tree.locks, lock)

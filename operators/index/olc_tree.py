@@ -1,10 +1,10 @@
 r"""A B+-Tree for many threads with optimistic lock coupling: searches write nothing.
 
 No paper here has it. Source: Leis, Haubenschild and Neumann, "Optimistic Lock Coupling", 2019. The
-nodes are those of the B+-Tree for one thread, with its separators, its equal keys, its merges and
-its borrowing (`operators.index.b_plus_tree`); so is the code that changes them, here under locks.
-Each node has an optimistic lock (`operators.core.optimistic`), and one more, the *top*, stands for
-the word that says which node is the root, and how high the tree is::
+nodes are those of the single-threaded B+-Tree (`operators.index.b_plus_tree`), with the same
+separators, duplicate keys, merges and borrowing; the code that changes nodes is the same, too, here
+under locks. Each node has an optimistic lock (`operators.core.optimistic`), and one more lock, the
+*top*, guards the root number and the height of the tree::
 
     a descent      top: 4 ... which node?    check(4)    follow it: root: 20    check(4) again
                              root: 20 ... which child?   check(20)   child: 8   check(20) again
@@ -12,74 +12,77 @@ the word that says which node is the root, and how high the tree is::
 
     an insertion                    [ 17 | 40 ] 20           a leaf has room: upgrade it, nothing
                                      /   |    \               above it; a full one: upgrade it, and
-                          [3 9] 12  [17 25] 8 -> [41 60] 4   what is full above, and one node more
+                          [3 9] 12  [17 25] 8 -> [41 60] 4   the full nodes above, and one more
 
-The first check is there because the number of a child that was read while a writer was at it is no
-number of a node; the second, because the child may have become another's, or nobody's, before its
-version was read. What is known when both say yes: at the moment of the second the child had this
-version, and was the right one. Anything that changes which keys belong into a node changes its
-version; so ``upgrade`` says at last whether the node that was found is still the right one.
+The first check is needed because a child number that was read during a write may be no node number
+at all; the second, because before the version of the child was read, the child may have moved to
+another parent or been freed. When both checks succeed, the child had this version at the second
+check, and was the right child. Every change to the set of keys that belong into a node changes the
+node's version; so ``upgrade`` finally verifies that the node is still the right one.
 
-Each operation is an *attempt* that gives up (RESTART) as soon as anything is not as it was, and is
-made again. An attempt that changes the tree collects what it is going to change, reads all it needs
-to know, and then upgrades everything, never waiting for one lock of a node with another in its
-hands. Who fails gives all back unchanged.
+Each operation is an *attempt* that gives up (RESTART) as soon as a check fails, and is then
+repeated. An attempt that changes the tree collects the nodes to change, reads everything it needs,
+and then upgrades all the locks, never waiting for one node lock while holding another. If an
+upgrade fails, the attempt releases all locks unchanged.
 
-* ``insert`` upgrades the leaf; if that is full, also the full nodes above it and the node over
-  those, of its path. Then it splits as the tree for one thread does.
-* ``remove`` looks along the leaves for its entry among equal ones. It upgrades the leaf; if that
-  gets too empty, also the neighbour that it merges with or borrows from and the parent, and so on
-  above while parents get too empty.
-* ``scan`` goes from leaf to leaf. It reads the version of the next leaf before it checks that of
-  the one it has read. What it has written of a leaf whose check fails it takes back.
+* ``insert`` upgrades the leaf; if the leaf is full, also the full nodes above it on the path and
+  the first node with room. Then it splits as the single-threaded tree does.
+* ``remove`` walks along the leaves to find the entry among equal keys. It upgrades the leaf; if the
+  leaf gets too empty, also the parent and the neighbour to merge with or borrow from, and so on
+  upwards while parents get too empty.
+* ``scan`` goes from leaf to leaf. It reads the version of the next leaf before it checks the
+  version of the current one. If the check of a leaf fails, the scan discards the results from that
+  leaf.
 
-A node that is out of the tree is obsolete, and goes at once to those that are free, without a
-thought of who may still look at it: nodes stay nodes, and the version goes on from one use to the
-next, so that no check of a former use says yes again. That is why nobody announces here when it
-enters or leaves the index: the price of epochs, nodes that lie fallow while one thread sleeps, is
-not paid.
+A node that leaves the tree becomes obsolete and is free for reuse at once, even if other threads
+still read it: node memory stays node memory, and the version continues from one use to the next, so
+that no check from a former use succeeds. So threads need not announce when they enter or leave the
+index: there is no epoch-based reclamation, whose price is nodes that lie fallow while one thread
+sleeps.
 
-Invariants, beside those of the B+-Tree between any two changes:
+Invariants between any two changes, in addition to those of the B+-Tree:
 
-6. A node's entries, its count and its link to the next leaf change only under its lock; the root
-   and the height only under the top's.
-7. Which keys belong into a leaf, and which leaf is behind it, changes only under its lock: a split
-   has it, and so have a merge and a borrowing of either neighbour, since those have both.
-8. A node is obsolete from when it leaves the tree until a split that took it again has put it in:
-   while it is free, and a little before and behind that. At rest exactly the free ones are. Its
-   version never repeats.
+6. The entries of a node, the count and the link to the next leaf change only under the node's lock;
+   the root and the height only under the top lock.
+7. The set of keys that belong into a leaf, and the link to the next leaf, change only under the
+   leaf's lock: a split holds this lock, and a merge or a borrowing holds the locks of both
+   neighbours.
+8. A node is obsolete from the moment it leaves the tree until a split has put it back in: while it
+   is free, and a little before and after. At rest exactly the free nodes are obsolete. The version
+   of a node never repeats.
 
-Why a scan loses and doubles nothing. Let the leaves that it has read be L1, L2, ... and t(i) the
-moment at which it checks L(i), with the version of L(i+1) in its hands. Entries that are asked for
-are in some leaf all the time; at t(i) each of them is in a leaf up to L(i), or in one behind it.
-Claim: at t(i) exactly those up to L(i) are written. Between t(i) and t(i+1), L(i+1) has not changed
-(its check says so), so that by 7 nothing has gone past its ends: no split, merge or borrowing that
-moves an entry from one side of it to the other does without its lock. So what was behind L(i) and
-is not behind L(i+1) at t(i+1) is just what L(i+1) holds, and that is written. When the check of
-L(i+1) fails, what it gave is taken back, and the scan asks for the leaf behind L(i) once more. It
-checks L(i) behind that. If L(i) still has the version of t(i), then by 7 nothing has gone past its
-end since, and the claim holds of it as before. If it has another, an entry may have been borrowed
-into what was read already, and equal keys do not tell which: the scan begins anew.
+Why a scan misses nothing and repeats nothing. Let L1, L2, ... be the leaves that the scan has read,
+and t(i) the moment at which it checks L(i), having read the version of L(i+1). The requested
+entries are in some leaf all the time; at t(i) each of them is in a leaf up to L(i), or in a later
+one. Claim: at t(i) exactly those up to L(i) are written. Between t(i) and t(i+1), L(i+1) has not
+changed (the check says so), so by 7 no entry has crossed L(i+1): every split, merge or borrowing
+that moves an entry from one side of it to the other holds the lock of L(i+1). So the entries that
+were behind L(i) at t(i) and are not behind L(i+1) at t(i+1) are exactly those of L(i+1), and these
+are written. When the check of L(i+1) fails, the results from it are discarded, and the scan looks
+up the leaf behind L(i) once more, and then checks L(i). If L(i) still has the version of t(i), then
+by 7 no entry has crossed the end of L(i) since, and the claim still holds. If the version differs,
+an entry may have been borrowed into a leaf that was already read, and equal keys do not tell which:
+the scan starts over.
 
-Linearization points: ``insert`` and ``remove`` at the release that shows the changed leaf;
-each leaf of a scan at its check. Together a scan is no snapshot of the tree; the protocol asks for
-the entries that stay (`operators.index.shared`).
+Linearization points: ``insert`` and ``remove``, at the release that publishes the changed leaf;
+each leaf of a scan, at the check. A scan as a whole is no snapshot of the tree; the protocol
+requires only the entries that stay (`operators.index.shared`).
 
-Why the orders are enough: all of it is what `operators.core.optimistic` says of a section; and the
-numbers of free nodes are under a spin lock.
+Memory order: the argument of `operators.core.optimistic` for one section covers all accesses; the
+lists of free nodes are under a spin lock.
 
-Progress: blocking. A thread that stops with a lock stops who needs the node. A split waits for the
-spin lock of the free nodes with all its locks in hand; who has that one waits for nothing, so there
-is no deadlock. But a thread that stops with it stops every split, with what those have locked, and
-the end of every deletion that lets a node go. Without that, threads may make each other begin again
-for ever, in theory: who loses an upgrade, or a check, has lost it to somebody who went on, or who
-gives back and waits a little.
+Progress: blocking. A thread that stalls with a lock blocks every thread that needs the node. A
+split waits for the spin lock of the free lists while it holds all its node locks; the holder of the
+spin lock waits for nothing, so there is no deadlock. But if the holder stalls, every split stalls,
+together with the nodes locked for it, and so does the end of every deletion that frees a node.
+Otherwise threads may, in theory, make each other restart for ever: a thread that fails an upgrade
+or a check has lost to a thread that went on, or to one that releases and backs off.
 
 # ASSUME: the paper splits every full node on the way down, so that a parent has room. Here a split
-# goes up, as in the tree for one thread: an inner node is asked how full it is only where that
-# matters, and the line that tells changes with its neighbours' entries.
-# ASSUME: a node merges with its right neighbour rather than the left. Where a look at a neighbour
-# shows that they do not fit, that look is not checked again: a merge left out then is as good.
+# goes up, as in the single-threaded tree: the fill of an inner node is read only where it matters,
+# and the cache line of the counts changes with the entries of neighbouring nodes.
+# ASSUME: a node merges with the right neighbour rather than the left. If a look at a neighbour
+# shows that the two do not fit, that look is not checked again: a merge omitted then does no harm.
 """
 
 from __future__ import annotations
@@ -107,6 +110,7 @@ from operators.core.prefetch import prefetch
 from operators.core.vectors import LIVE, peek, poke
 from operators.index.b_plus_tree import (
     check_forest,
+    leaves_of,
     scan_leaf,
 )
 from operators.index.family import FAN_OUT, check_window, is_asked_for, position_of
@@ -137,7 +141,8 @@ from operators.index.olc_path import (
 from operators.index.shared import SharedIndexOperations, operations_for_one
 from operators.index.window import NEWEST, OLDEST
 
-# What `find` notes of a key: the leaf, its version or RESTART; and for itself, what is above it.
+# Words that `find` notes for a key: leaf, version of the leaf or RESTART, and, for itself, the node
+# above.
 PLACE_WORDS = 4
 LEAF, VERSION, ABOVE = 0, 1, 2
 
@@ -147,7 +152,7 @@ LEAF, VERSION, ABOVE = 0, 1, 2
 
 @inlined
 def find(tree, keys, begin, count, places):
-    """Descend for the `count` keys from ``keys[begin]`` on, a level of all at a time."""
+    """Descend for the `count` keys from ``keys[begin]`` on, in lock-step, one level at a time."""
     if count == 1:
         leaf, version = attempt_find(tree, peek(keys, begin))
         poke(places, LEAF, leaf)
@@ -172,7 +177,7 @@ def find(tree, keys, begin, count, places):
 
 @inlined
 def step(tree, key, places, at):
-    """Go one level down, and ask for the memory of the node there."""
+    """Go one level down, and prefetch the node there."""
     forest = tree.forest
     node, since = peek(places, at + LEAF), peek(places, at + VERSION)
     if since == RESTART:
@@ -180,7 +185,7 @@ def step(tree, key, places, at):
     version = attempt_child(tree, peek(places, at + ABOVE), since, node)
     if version != RESTART:
         child = child_for(forest, node, key)
-        # Who changes the node may have left any number there.
+        # A concurrent writer may have left any number there.
         if check_at(tree.locks, node, version):
             prefetch(tree.locks, child)
             ask_for(forest, child)
@@ -194,7 +199,7 @@ def step(tree, key, places, at):
 
 @inlined
 def scan(tree, low, high, places, at, window, out, count):
-    """Write the positions asked for of keys from `low` to `high` behind ``out[:count]``."""
+    """Write the requested positions of keys from `low` to `high` behind ``out[:count]``."""
     leaf, version = peek(places, at + LEAF), peek(places, at + VERSION)
     rounds = 0
     while True:
@@ -203,14 +208,14 @@ def scan(tree, low, high, places, at, window, out, count):
             if end != RESTART:
                 return end
         mark("olc_tree: a scan begins again")
-        # Not at once: a place that was found before is only old.
+        # The first retry needs no backoff: the leaf from `find` was merely out of date.
         rounds = spin(rounds) if rounds > 0 else 1
         leaf, version = attempt_find(tree, low)
 
 
 @inlined
 def attempt_scan(tree, leaf, version, low, high, window, out, count):
-    """Do so from a leaf on, where `low` belonged at this version: the new count, or RESTART."""
+    """Scan from a leaf to which `low` belonged at this version: the new count, or RESTART."""
     forest = tree.forest
     room = len(out) - LIVE
     place = rank(forest, leaf, low)
@@ -218,7 +223,7 @@ def attempt_scan(tree, leaf, version, low, high, window, out, count):
     while True:
         entries = peek(forest.counts, leaf)
         behind = peek(forest.nodes.words, leaf)
-        # Vectors do not stop at `entries`: by now the leaf may have more, all of which are written.
+        # Vectors do not stop at `entries`: the leaf may have grown since, and all of it is written.
         if count + fan_out_of(forest.kind) <= room:
             last, more = scan_leaf(forest, leaf, place, entries, high, window, out, count)
         else:
@@ -231,7 +236,7 @@ def attempt_scan(tree, leaf, version, low, high, window, out, count):
             leaf = behind
             place = 0
         else:
-            # What the leaf gave is taken back: `count` is what it was.
+            # The results of this leaf are discarded: `count` keeps the old value.
             mark("olc_tree: a scan takes back a leaf")
             if before == NO_NODE:
                 return RESTART
@@ -242,10 +247,10 @@ def attempt_scan(tree, leaf, version, low, high, window, out, count):
 
 @inlined
 def scan_within(forest, leaf, place, entries, high, window, out, count, room):
-    """Do as ``scan_leaf``, but write nothing behind ``out[:room]``.
+    """Scan as ``scan_leaf`` does, but write nothing behind ``out[:room]``.
 
-    What would go there does not stand there at once: a leaf that changes may show an entry twice,
-    and one that is used again shows those of other keys.
+    Entries beyond the room are not all real: a leaf that changes may show an entry twice, and a
+    reused leaf shows entries of other keys.
     """
     keys, links = keys_of(forest, leaf), links_of(forest, leaf)
     last = place
@@ -265,22 +270,22 @@ def scan_within(forest, leaf, place, entries, high, window, out, count, room):
 def make_state(
     window: int, slack: int = 0, key_bits: int = 32, threads: int = 1, fan_out: int = 32
 ) -> OlcTree:
-    """Return an empty tree for so many threads.
+    """Return an empty tree for this many threads.
 
     Raises
     ------
     UsageError
-        When a parameter is out of its limits.
+        When a parameter is out of range.
     """
     key_type = check_window(window, key_bits)
-    # A thread that has taken nodes out of the tree gives them back a little later.
+    # A thread that has taken nodes out of the tree frees them a little later.
     most = leaves_for(window + slack, 1, fan_out, deletes=True)
     more = nodes_for(window + slack, 1, fan_out, deletes=True) - most
     leaves = make_numbers(most + threads)
     inner = make_numbers(more + threads * MOST_HEIGHT)
     top = leaves.capacity + inner.capacity
     forest = make_forest(1, 1, top, key_type, fan_out)
-    # What the forest has free is what a split takes: nothing now.
+    # The forest's free nodes are those that a split takes: none now.
     forest.nodes.free_counts[OWNER] = 0
     locks = aligned_words(top + LINE_WORDS)
     locks[:top] = OBSOLETE
@@ -298,13 +303,13 @@ def make_state(
 
 
 def make_numbers(count: int) -> Arena:
-    """Return an arena of at least so many nodes that has no words of theirs, in whole lines."""
+    """Return an arena of node numbers only: at least `count`, in whole cache lines, no memory."""
     numbers = make_arena(1, whole_lines(count), 1)
     return numbers._replace(words=aligned_words(1), node_words=0)
 
 
 def views(state: OlcTree, threads: int) -> tuple[OlcTree, ...]:
-    """Return the tree as each of so many threads has it."""
+    """Return one view of the tree for each thread."""
     return tuple(
         state._replace(
             forest=state.forest._replace(path=aligned_words(PATH_WORDS)),
@@ -316,7 +321,7 @@ def views(state: OlcTree, threads: int) -> tuple[OlcTree, ...]:
 
 @inlined
 def enter(tree):
-    """Do nothing: whatever a thread looks at, a check says whether it may."""
+    """Do nothing: checks validate whatever a thread reads."""
 
 
 @inlined
@@ -325,7 +330,7 @@ def leave(tree):
 
 
 def places_of(state: OlcTree) -> int:
-    """Return the words that `find` notes of a key."""
+    """Return the words that `find` notes for a key."""
     return PLACE_WORDS
 
 
@@ -350,6 +355,8 @@ def check_invariants(state: OlcTree) -> None:
         When an invariant does not hold.
     """
     check_forest(state.forest, 1)
+    misplaced = [leaf for leaf in leaves_of(state.forest, 0) if leaf >= state.first_inner]
+    assert not misplaced, f"the leaves {misplaced} are of the pool of inner nodes"
     unused = set()
     for free, first in ((state.leaves, 0), (state.inner, state.first_inner)):
         arena.check_invariants(free)

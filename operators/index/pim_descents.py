@@ -1,13 +1,13 @@
 """Descents of a PIM-Tree for several keys at once, level by level.
 
-No paper has it. A descent waits for memory at each level, since a node says where the next one
-lies; in a window that no cache holds that is most of a join. Searches that do not wait for one
-another can wait together: while one node is on its way, others are asked for::
+No paper has it. A descent waits for memory at each level, since a node tells where the next one is;
+in a window larger than the caches that is most of a join. Independent searches can wait together:
+while one node is being fetched, others are prefetched::
 
     one by one      r0: root .. node .. leaf      r1: root .. node .. leaf      r2: ...
-    in lock-step    r0 r1 r2: root, all ask for their node; node, all ask for their leaf; ...
+    in lock-step    r0 r1 r2: root, each prefetches a node; node, each prefetches a leaf; ...
 
-What is found for a key are three words: a leaf of T_I, a block of T_S, a subindex.
+The result for a key is three words: a leaf of T_I, a block of T_S, a subindex.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from operators.index.immutable_tree import (
 )
 from operators.index.node import fan_out_of
 
-# Words of a key's place.
+# Words of the result for a key.
 LEAF, BLOCK, SUBINDEX = 0, 1, 2
 FOUND = 3
 
 
 @inlined
 def descend_together(stable, slot, depth, keys, begin, count, places, at, stride):
-    """Find block and subindex of `count` keys from ``keys[begin]`` on, and ask for the blocks.
+    """Find block and subindex of `count` keys from ``keys[begin]`` on, and prefetch the blocks.
 
-    The first key's place is at ``places[at]``, the next one's `stride` words behind; subindexes are
-    attached at `depth`.
+    The words of the first key begin at ``places[at]``, those of the next `stride` words behind;
+    subindexes are attached at `depth`.
     """
     fan_out = fan_out_of(stable.kind)
     levels = levels_of(stable, slot)
@@ -59,7 +59,7 @@ def descend_together(stable, slot, depth, keys, begin, count, places, at, stride
 
 @inlined
 def find_leaves_together(fresh, keys, begin, count, places, at, stride):
-    """Find the leaves of T_I of keys whose subindexes have been found, and ask for them."""
+    """Find and prefetch the leaves of T_I for keys whose subindexes are known."""
     most = 0
     for key in range(count):
         place = at + stride * key

@@ -1,21 +1,21 @@
-r"""Merging the two components of a PIM-Tree, a subindex at a time, into the tree that comes next.
+r"""The merge of the two components of a PIM-Tree into the next T_S, one subindex at a time.
 
 Source: sections 3.1 and 3.3.1 of "Parallel Index-based Stream Join on a Multicore CPU". A subindex
-B_i has keys of the node of T_S that it is attached to, up to that node's separator; so what is
-below the node and what is in B_i, both ascending, make one run of the next tree::
+B_i has keys in the range of the node of T_S to which it is attached, up to the node's separator; so
+the entries below the node and those of B_i, both ascending, form one run of the next tree::
 
     T_S   [ .. below node i .. ][ .. below node i + 1 .. ]      ascending
     T_I   [ .... B_i .... ]     [ .. B_i+1 .. ]                 ascending
                 \                     \
     next  [ ... live entries ... ][ ... live entries ... ]      ascending
 
-Keys equal to a separator may lie on both sides of it in T_S. Those of B_i come between them: runs
-put one behind the other ascend all the same, and equal keys have no order in T_S.
+Keys equal to a separator may lie on both sides of it in T_S. Those of B_i come between them: the
+concatenated runs ascend nevertheless, and equal keys have no order in T_S.
 
-What has expired is left out of both components: where a merge comes late, T_I has some, too.
+Expired entries are left out of both components: if a merge comes late, T_I has some, too.
 
-Where a run ends before that of another thread begins, nothing is written behind its end, not even
-for a moment: `put_end`.
+If the run of another thread begins where a run ends, nothing is written behind that end, not even
+temporarily: `put_end`.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from operators.index.immutable_tree import first_below
 
 @inlined
 def leaf_behind(subindex, subindexes):
-    """Return the leaf behind the last one of a subindex: the head of the next; NO_NODE: none is."""
+    """Return the leaf behind a subindex: the head of the next subindex, or NO_NODE if last."""
     return subindex + 1 if subindex + 1 < subindexes else NO_NODE
 
 
 @inlined
 def merge_subindex(stable, slot, depth, fresh, subindex, behind, kept, oldest, put, put_end):
-    """Write what is live of a subindex and of its node in T_S to `put` and behind.
+    """Write the live entries of a subindex and of the node in T_S from `put` on.
 
-    `kept` is how many of T_S's are live, if that is known: of none nothing is looked at.
-    `slot` is T_S, `depth` that of the subindexes; `behind` is the leaf behind the subindex's last
-    one (`leaf_behind`), `oldest` the sequence of the oldest live tuple. Nothing is written at
-    `put_end` or behind.
+    `kept` is the number of live entries below the node, if known: if 0, none is read. `slot` is
+    T_S, `depth` is the depth of the subindexes; `behind` is the leaf behind the subindex
+    (`leaf_behind`), `oldest` the sequence of the oldest live tuple. Nothing is written at `put_end`
+    or behind.
 
     Returns
     -------
     (int, int)
-        Where the next entry goes; how many entries the subindex had.
+        Where the next entry goes; the number of entries in the subindex.
     """
     taken = slot * stable.room + first_below(stable, slot, depth, subindex)
     end = slot * stable.room + first_below(stable, slot, depth, subindex + 1)
@@ -62,7 +62,7 @@ def merge_subindex(stable, slot, depth, fresh, subindex, behind, kept, oldest, p
         for place in range(entries):
             key = peek(fresh.entries, keys + place)
             sequence = peek(fresh.entries, links + place)
-            # What T_S has came earlier than its equals in T_I.
+            # An entry in T_S is older than an equal key in T_I.
             taken, put = copy_live(stable, taken, end, key, oldest, put, put_end)
             if is_live(sequence, oldest):
                 poke(stable.keys, put, key)
@@ -77,8 +77,8 @@ def merge_subindex(stable, slot, depth, fresh, subindex, behind, kept, oldest, p
 def copy_live(stable, taken, end, key, oldest, put, put_end):
     """Copy the live entries of T_S up to `key`; return where the next is taken and where it goes.
 
-    Sixteen at a time, while there is room: of eight entries between two of T_I, say, it is hard to
-    guess which is the last, and which have expired.
+    Sixteen at a time while there is room: with a run of eight entries between two of T_I, for
+    example, it is hard to predict which is the last, and which have expired.
     """
     gone = LIVE
     while gone == LIVE and put + LIVE <= put_end:
@@ -98,7 +98,7 @@ def copy_live(stable, taken, end, key, oldest, put, put_end):
 
 @inlined
 def live_in_stable(stable, slot, depth, subindex, oldest):
-    """Return how many entries below a node of T_S are live."""
+    """Return the number of live entries below a node of T_S."""
     begin = slot * stable.room + first_below(stable, slot, depth, subindex)
     end = slot * stable.room + first_below(stable, slot, depth, subindex + 1)
     live = 0
@@ -109,7 +109,7 @@ def live_in_stable(stable, slot, depth, subindex, oldest):
 
 @inlined
 def live_in_fresh(fresh, subindex, behind, oldest):
-    """Return how many entries of a subindex are live."""
+    """Return the number of live entries in a subindex."""
     live = 0
     leaf = subindex
     while leaf != behind:

@@ -1,19 +1,19 @@
-"""The stages of a merge that several threads work at (`operators.index.shared.Merges`).
+"""The stages of a merge that several threads work on (`operators.index.shared.Merges`).
 
-Source: section 4.2 of "Parallel Index-based Stream Join on a Multicore CPU", whose merging thread
-does it alone, beside the searches of others; that all can work at it is ours. It is cut into
-*pieces*, each a run of subindexes with the nodes of T_S above them. A key belongs to one subindex,
-so that pieces take no notice of one another but for where each goes::
+Source: section 4.2 of "Parallel Index-based Stream Join on a Multicore CPU", where one merging
+thread does all of it, concurrently with the searches of others; sharing the work is ours. The merge
+is divided into *pieces*, each a run of subindexes with the nodes of T_S above them. A key belongs
+to one subindex, so that pieces are independent except for where each begins in the output::
 
     T_S + T_I    [ piece 0 | piece 1   | piece 2 ]
     count            5         3           9        live, in T_S and in T_I
-    place        0         5       8           17   sums: where each begins
+    place        0         5       8           17   prefix sums: where each begins
     copy         [ 5 written, 3, 9: by any thread, in any order ]
     finish       separators over all of them
 
-What is live is what has a position from that of ``begin`` on, in either component: a merge that
-comes late finds expired entries in T_I, too. Until ``swap`` nothing that a search reads is written.
-All words here are plain: the caller orders one stage behind the other.
+An entry is live if the position is at least that given to ``begin``, in either component: a merge
+that comes late finds expired entries in T_I, too. Until ``swap`` the merge writes nothing that a
+search reads. All words here are plain: the caller orders one stage before the next.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ from operators.index.shared import Merges
 
 @inlined
 def is_due(view):
-    """Say whether T_I has as many entries as it is merged at."""
+    """Return whether T_I has as many entries as make a merge due."""
     counts = view.tree.counts
     total = 0
     for thread in range(len(counts) // LINE_WORDS):
-        # RELAXED: a count that is a little old makes a merge due a little later.
+        # RELAXED: a slightly stale count makes a merge due a little later.
         total += load(counts, thread * LINE_WORDS, RELAXED)
     return total >= view.tree.limit
 
 
 @inlined
 def begin(view, oldest):
-    """Begin a merge that keeps what is not before the position `oldest`: how many pieces."""
+    """Begin a merge that keeps positions from `oldest` on, and return the number of pieces."""
     mark("pim_tree_parallel: merge")
     words = view.tree.words
     words[EXPIRED] = sequence_of(oldest)
@@ -89,7 +89,7 @@ def count(view, piece):
 
 @inlined
 def place(view):
-    """Say where each piece begins in the other slot."""
+    """Compute where each piece begins in the other slot, by prefix sums."""
     tree = view.tree
     put = (1 - tree.words[SLOT]) * tree.stable.room
     for piece in range(tree.words[PIECES]):
@@ -101,7 +101,7 @@ def place(view):
 
 @inlined
 def copy(view, piece):
-    """Write a piece to its place, and note what was found in each subindex."""
+    """Write a piece to the other slot, and count the entries of each subindex."""
     tree = view.tree
     words, stable = tree.words, tree.stable
     slot, depth, oldest = words[SLOT], words[DEPTH], words[EXPIRED]
@@ -117,7 +117,7 @@ def copy(view, piece):
 
 @inlined
 def finish(view):
-    """Build the levels of separators of what has been written."""
+    """Build the levels of separators over the written entries."""
     tree = view.tree
     other = 1 - tree.words[SLOT]
     build(tree.stable, other, peek(tree.pieces, tree.words[PIECES]) - other * tree.stable.room)
@@ -125,7 +125,7 @@ def finish(view):
 
 @inlined
 def swap(view):
-    """Make the other slot T_S, and T_I empty subindexes below the nodes of that."""
+    """Make the other slot T_S, and T_I empty subindexes below its nodes."""
     tree = view.tree
     tree.words[MOST_NODES] = nodes_taken(tree)
     tree.words[SLOT] = 1 - tree.words[SLOT]

@@ -1,9 +1,9 @@
-"""What the PIM-Tree of several threads has in memory, and what is checked of it at rest.
+"""The memory of the PIM-Tree of several threads, and the checks of a quiescent tree.
 
-What is done with it stands in `operators.index.pim_tree_parallel`.
+`operators.index.pim_tree_parallel` has the operations.
 
-Nodes of T_I lie in one arena. A thread takes them from it in chunks of `CHUNK` (``top_up``), and a
-swap gives all of them back. The heads of subindexes have the first numbers.
+Nodes of T_I lie in one arena. A thread takes them in chunks (``top_up``), and a swap
+returns all of them. The heads of subindexes have the first numbers.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from operators.index.forest import (
     Forest,
     bytes_of,
     forest_over,
+    links_of,
     nodes_for,
     plant_at,
     racy_forest,
@@ -49,43 +50,47 @@ INNER, BLOCKS = "inner", "blocks"
 ATTACHED = (INNER, BLOCKS)
 # Nodes that a thread takes from the arena at once.
 CHUNK = 32
-# Pieces of a merge, at most: some for each thread, so that none waits long for the last.
+# Optimistic attempts at a subindex before a search takes the lock.
+LOOKS = 8
+# The most pieces of a merge: several for each thread, so that none waits long for the last.
 MOST_PIECES = 64
-# Words that change in a merge, when nobody else looks at them.
+# Words that change only in a merge, while no other thread reads them.
 SLOT = 0  # which slot of `stable` is T_S; the other is the merge buffer
-DEPTH = 1  # of the subindexes now
-SUBINDEXES = 2  # how many there are now
+DEPTH = 1  # current depth of the subindexes
+SUBINDEXES = 2  # current number of subindexes
 MOST_NODES = 3  # nodes that T_I had before the last merge
 # Words of a merge.
 EXPIRED = LINE_WORDS  # the sequence of the oldest tuple that is kept
-PIECES = LINE_WORDS + 1  # how many
+PIECES = LINE_WORDS + 1  # number of pieces
 
 
 class PimTreeParallel(NamedTuple):
-    """T_S in one of two slots, T_I, and the locks of its subindexes."""
+    """T_S in one of two slots, T_I, and the locks of the subindexes."""
 
     stable: ImmutableTrees
     fresh: Forest
     words: np.ndarray  # [2 lines]: see above
     locks: np.ndarray  # [most subindexes] lines: `operators.core.optimistic`
-    counts: np.ndarray  # [threads] lines; a thread writes, all read: what it has inserted into T_I
+    counts: np.ndarray  # [threads] lines: a thread's inserts into T_I; it writes, all read
     next_node: np.ndarray  # [1 line]: the first node that no thread has taken
     # (most subindexes): entries that merges have found in subindex 0, 1, ..., over all merges.
     inserted: np.ndarray
-    # (most subindexes): what is live in T_S below each one's node, while there is a merge.
+    # (most subindexes): live entries of T_S below the node of each, during a merge.
     kept: np.ndarray
-    # (pieces and one): live entries of each piece; once placed, where each begins.
+    # (pieces + 1): live entries of each piece; after ``place``, where the entries begin.
     pieces: np.ndarray
-    limit: int  # entries of T_I at which it is merged: m * w
+    limit: int  # entries of T_I at which a merge is due: m * w
     reserve: int  # nodes that an insertion may take
-    depth: int  # the D_I asked for; MOST_LEVELS: as deep as there is
-    blocks: int  # 1 where subindexes are attached to the blocks, which are below inner nodes
-    # (1,) where searches look without a lock, else empty: kernels know it by its length.
+    depth: int  # the requested D_I; MOST_LEVELS: the deepest possible
+    blocks: int  # 1 if subindexes are attached to the blocks, which are below inner nodes
+    # (1,) for optimistic searches, else empty: kernels distinguish the two by the length.
     looks: tuple[int, ...]
+    attempts: int  # optimistic ones, before a search takes the lock
+    chunk: int  # nodes that a thread takes from the arena at once
 
 
 class View(NamedTuple):
-    """What one thread works with."""
+    """A tree and the thread that uses it."""
 
     tree: PimTreeParallel
     thread: int
@@ -99,8 +104,11 @@ def make_state(
     merge_ratio: float = 1.0,
     insertion_depth: int = 2,
     fan_out: int = 32,
+    fan_out_ratio: int = 1,
     reads: str = LOCKED,
     attached: str = INNER,
+    attempts: int = LOOKS,
+    chunk: int = CHUNK,
 ) -> PimTreeParallel:
     """Return an empty PIM-Tree.
 
@@ -109,27 +117,33 @@ def make_state(
     window : int
         Tuples that a search may ask for, at most.
     slack : int
-        Tuples more that may be in the index at once.
+        Additional tuples that may be in the index at once.
     key_bits : int
         32 or 64.
     threads : int
-        How many use it.
+        Number of threads that use the tree.
     merge_ratio : float
         Of the window: entries of T_I at which a merge is due, at least one.
     insertion_depth : int
         D_I; the root is at depth 0.
     fan_out : int
-        Children of an inner node, and entries of a leaf.
+        Of T_I: children of an inner node, and entries of a leaf.
+    fan_out_ratio : int
+        Factor by which nodes of T_S are larger (f_ib over f_b).
     reads : str
-        "locked" or "versioned": how a search goes through a subindex.
+        "locked" or "versioned": how a search reads a subindex.
     attached : str
         "inner": subindexes are attached to the inner nodes at `insertion_depth`, or to the lowest
-        there are; "blocks": to the blocks of entries, whatever that is.
+        inner nodes; "blocks": to the blocks of entries, whatever `insertion_depth` is.
+    attempts : int
+        Of a "versioned" search at a subindex before it takes the lock.
+    chunk : int
+        Nodes that a thread takes from the arena at once, or more if an insertion may need more.
 
     Raises
     ------
     UsageError
-        When a parameter is out of its limits.
+        When a parameter is out of range.
     """
     key_type = check_window(window, key_bits)
     limit = limit_of(window, merge_ratio, insertion_depth)
@@ -138,17 +152,19 @@ def make_state(
             raise UsageError(f"{name} is one of {', '.join(choices)}, received {given!r}")
     if slack < 0 or threads < 1:
         raise UsageError(f"received {threads} threads and a slack of {slack} tuples")
-    most = -(-(window + slack) // fan_out) + 1
+    immutable = fan_out * fan_out_ratio
+    most = -(-(window + slack) // immutable) + 1
     if attached == INNER:
-        most = min(fan_out**insertion_depth, most)
+        most = min(immutable**insertion_depth, most)
     reserve = height_for(limit + slack, fan_out) + 2
+    chunk = max(chunk, reserve)
     capacity = nodes_for(limit + slack, most, fan_out, deletes=False)
-    # What a thread has taken and not used counts against the others.
-    nodes = common_arena(threads, capacity + threads * (reserve + CHUNK), reserve + CHUNK)
+    # A thread's unused nodes are unavailable to the other threads.
+    nodes = common_arena(threads, capacity + threads * (reserve + chunk), reserve + chunk)
     fresh = forest_over(nodes, most, threads, key_type, fan_out)
     looks = reads == VERSIONED
     tree = PimTreeParallel(
-        stable=make_trees(2, window + slack, key_type, fan_out),
+        stable=make_trees(2, window + slack, key_type, immutable),
         fresh=racy_forest(fresh) if looks else fresh,
         words=aligned_words(2 * LINE_WORDS),
         locks=make_optimistic_locks(most),
@@ -162,13 +178,15 @@ def make_state(
         depth=insertion_depth if attached == INNER else MOST_LEVELS,
         blocks=int(attached == BLOCKS),
         looks=(1,) if looks else (),
+        attempts=attempts,
+        chunk=chunk,
     )
     empty_subindexes(tree)
     return tree
 
 
 def height_for(entries: int, fan_out: int) -> int:
-    """Return how many levels of inner nodes a subindex of so many entries has at most."""
+    """Return the most levels of inner nodes in a subindex of so many entries."""
     nodes, height = -(-entries // (fan_out // 2)), 0
     while nodes > 1:
         nodes, height = nodes // (fan_out // 2), height + 1
@@ -176,9 +194,9 @@ def height_for(entries: int, fan_out: int) -> int:
 
 
 def common_arena(owners: int, capacity: int, most: int) -> Arena:
-    """Return an arena of so many nodes in all, of which an owner has none yet and `most` at once.
+    """Return an arena of `capacity` nodes; an owner has none at first and `most` at once.
 
-    Who has none takes some from those that nobody has (``top_up``).
+    An owner without nodes takes some from those that nobody has (``top_up``).
     """
     stack_words = whole_lines(most)
     return Arena(
@@ -192,12 +210,12 @@ def common_arena(owners: int, capacity: int, most: int) -> Arena:
 
 
 def views(state: PimTreeParallel, threads: int) -> tuple[View, ...]:
-    """Return a view for each of so many threads.
+    """Return a view for each thread.
 
     Raises
     ------
     UsageError
-        When the tree was made for fewer.
+        When the tree was made for fewer threads.
     """
     most = len(state.counts) // LINE_WORDS
     if threads > most:
@@ -210,18 +228,19 @@ def views(state: PimTreeParallel, threads: int) -> tuple[View, ...]:
 
 @inlined
 def top_up(tree, thread):
-    """Take a chunk of nodes that nobody has, or what is left of them."""
+    """Take a chunk of nodes that nobody has, or the rest of them."""
     mark("pim_tree_parallel: a thread takes nodes")
-    # RELAXED: who takes a node has it alone; who had it before the last swap is behind that.
-    first = fetch_add(tree.next_node, 0, CHUNK, RELAXED)
-    for node in range(min(first + CHUNK, tree.fresh.nodes.capacity) - 1, first - 1, -1):
+    # RELAXED: the fetch-and-add makes the nodes private, and the swap orders the former owner's
+    # stores; `operators.index.pim_tree_parallel` has the chain.
+    first = fetch_add(tree.next_node, 0, tree.chunk, RELAXED)
+    for node in range(min(first + tree.chunk, tree.fresh.nodes.capacity) - 1, first - 1, -1):
         give_back(tree.fresh.nodes, thread, node)
 
 
 @inlined
 def nodes_taken(tree):
-    """Return how many nodes are the heads' and the threads'."""
-    # RELAXED: at rest, or when nobody inserts.
+    """Return the number of nodes taken by heads and threads."""
+    # RELAXED: called at rest, or while nobody inserts.
     return min(load(tree.next_node, 0, RELAXED), tree.fresh.nodes.capacity)
 
 
@@ -237,7 +256,7 @@ def empty_subindexes(tree):
         poke(nodes.words, head, leaf_behind(subindex, subindexes))
     for thread in range(len(tree.counts) // LINE_WORDS):
         nodes.free_counts[thread * LINE_WORDS] = 0
-        # RELAXED, as the next: nobody inserts, and who does next is behind the swap.
+        # RELAXED, as below: nobody inserts now, and the swap orders the next insertions.
         store(tree.counts, thread * LINE_WORDS, 0, RELAXED)
     store(tree.next_node, 0, subindexes, RELAXED)
     words[DEPTH] = depth
@@ -248,7 +267,7 @@ def empty_subindexes(tree):
 
 
 def footprint(state: PimTreeParallel) -> dict[str, int]:
-    """Return the bytes in use: T_S, T_I at its largest with its locks, and the merge buffer."""
+    """Return the bytes in use: T_S, T_I at the largest with the locks, and the merge buffer."""
     slot, words = int(state.words[SLOT]), state.words
     nodes = max(int(nodes_taken(state)), int(words[MOST_NODES]))
     lines = int(words[SUBINDEXES]) * LINE_WORDS * state.locks.itemsize
@@ -260,17 +279,17 @@ def footprint(state: PimTreeParallel) -> dict[str, int]:
 
 
 def inserted(state: PimTreeParallel) -> np.ndarray:
-    """Return how many entries merges have found in subindex 0, 1, ..., over all merges so far."""
+    """Return the entries that merges found in subindex 0, 1, ..., over all merges so far."""
     return state.inserted[: int(state.words[SUBINDEXES])]
 
 
 def cycle(state: PimTreeParallel) -> int:
-    """Return the inserts between two merges."""
+    """Return the number of inserts between two merges."""
     return state.limit
 
 
 def entries(state: PimTreeParallel) -> list[tuple[int, int]]:
-    """Return key and sequence of what both components have, sorted."""
+    """Return key and sequence of each entry of both components, sorted."""
     new = check_leaves(state.fresh, int(state.words[SUBINDEXES]))
     return sorted(check_tree(state.stable, int(state.words[SLOT])) + new)
 
@@ -290,7 +309,9 @@ def check_invariants(state: PimTreeParallel) -> None:
     counted = int(state.counts[::LINE_WORDS].sum())
     assert len(new) == counted, f"T_I has {len(new)} entries, and threads count {counted}"
     taken: list[int] = []
+    inner = 0
     for subindex in range(subindexes):
+        inner += _inner_nodes(fresh, int(fresh.roots[subindex]), int(fresh.heights[subindex]))
         leaves = check_subindex(stable, slot, int(words[DEPTH]), fresh, subindex)
         assert min(leaves[1:], default=subindexes) >= subindexes, "a leaf looks like a head"
         taken += leaves
@@ -298,4 +319,15 @@ def check_invariants(state: PimTreeParallel) -> None:
         begins, free = thread * fresh.nodes.stack_words, int(free_count(fresh.nodes, thread))
         taken += fresh.nodes.free_nodes[begins : begins + free].tolist()
     assert len(set(taken)) == len(taken), "a node is in two places"
+    known = min(int(state.next_node[0]), fresh.nodes.capacity)
+    assert len(taken) + inner == known, f"of {known} nodes {len(taken) + inner} are somewhere"
     check_locks(state.locks)
+
+
+def _inner_nodes(forest: Forest, node: int, levels: int) -> int:
+    """Return the number of inner nodes from a node on."""
+    if levels == 0:
+        return 0
+    links = links_of(forest, node)
+    children = forest.entries[links : links + int(forest.counts[node])].tolist()
+    return 1 + sum(_inner_nodes(forest, child, levels - 1) for child in children)

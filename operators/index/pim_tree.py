@@ -20,19 +20,20 @@ Inserting one tuple::
         descend T_S to D_I           which subindex
         insert_entry into B_i
         merge, if T_I has m * w entries:
-            build_next: T_I's list and T_S's blocks, both ascending, less what has expired, go into
-                        the other slot; its levels are built from the bottom up
+            build_next: T_I's list and T_S's blocks, both ascending, less the expired, go into
+                        the other slot; the levels above are built from the bottom up
             swap:       the other slot is T_S; every B_i is empty again, below its nodes
 
-Searching a range descends T_S once: at D_I it turns off into B_i, too. T_I's list is followed no
-further than the subindexes whose ranges have a part of it: others may be many, and empty.
+Searching a range descends T_S once: at D_I it turns off into B_i, too. T_I's list is followed only
+through subindexes whose ranges overlap the searched one: the others may be many, and empty.
 
 One thread does all of this, and a merge blocks. It has the two parts of section 4.2 already:
 ``build_next`` writes nothing that a search reads, so that others could search meanwhile, as long as
 they insert nothing; ``swap`` is short, and must meet no search, so that one T_I is enough.
-What comes with threads: a lock for each B_i, held while it is searched or inserted into, and handed
-over where a scan comes to the head of the next (4); nodes of an owner for each thread; the tuples
-that arrive during ``build_next``, indexed after ``swap``. Locks that nobody takes are not kept.
+Several threads need, in addition: a lock for each B_i, held while it is searched or inserted into,
+and handed over where a scan comes to the head of the next (4); nodes of an owner for each thread;
+the tuples that arrive during ``build_next``, indexed after ``swap``. Here, with one thread, there
+are no locks.
 
 Invariants (``check_invariants``):
 
@@ -77,6 +78,7 @@ from operators.index.b_plus_tree import (
 )
 from operators.index.family import (
     FAN_OUT,
+    FAN_OUT_RATIO,
     MERGE_RATIO,
     IndexOperations,
     check_window,
@@ -118,16 +120,16 @@ INSERTION_DEPTH = Parameter(
 PAGES = ("usual", "huge")
 # T_I belongs to one owner.
 OWNER = 0
-# What is live of T_S is not counted before a merge.
+# "All live": the live entries of T_S are not counted before a merge.
 ALL = 1 << 32
 
 # Words behind those of the window.
 SLOT = INDEX  # which slot of `stable` is T_S; the other is the merge buffer
-DEPTH = INDEX + 1  # of the subindexes now
-SUBINDEXES = INDEX + 2  # how many there are now
+DEPTH = INDEX + 1  # current depth of the subindexes
+SUBINDEXES = INDEX + 2  # current number of subindexes
 FRESH = INDEX + 3  # entries of T_I
-MERGE_NS = INDEX + 4  # what merges have taken
-MOST_NODES = INDEX + 5  # nodes that T_I had before the last of them, the most it has
+MERGE_NS = INDEX + 4  # total time of the merges
+MOST_NODES = INDEX + 5  # nodes of T_I right before the last merge: the peak
 
 
 class PimTree(NamedTuple):
@@ -138,17 +140,17 @@ class PimTree(NamedTuple):
     words: np.ndarray  # see above, and operators.index.window
     # (most subindexes): entries that merges have found in subindex 0, 1, ..., over all merges.
     inserted: np.ndarray
-    limit: int  # entries of T_I at which it is merged: m * w
-    depth: int  # the D_I asked for
+    limit: int  # entries of T_I at which a merge starts: m * w
+    depth: int  # the requested D_I
 
 
 def limit_of(window: int, merge_ratio: float, insertion_depth: int) -> int:
-    """Return the entries of T_I at which it is merged, m * w, at least one.
+    """Return the entries of T_I at which a merge starts, m * w, at least one.
 
     Raises
     ------
     UsageError
-        When a parameter of a PIM-Tree is out of its limits.
+        When a parameter of a PIM-Tree is out of range.
     """
     if not 0 < merge_ratio <= 1:
         raise UsageError(f"merge_ratio is above 0 and at most 1, received {merge_ratio}")
@@ -163,6 +165,7 @@ def make_state(
     merge_ratio: float = 0.125,
     insertion_depth: int = 2,
     fan_out: int = 32,
+    fan_out_ratio: int = 1,
     pages: str = "usual",
 ) -> PimTree:
     """Return an empty PIM-Tree.
@@ -178,21 +181,24 @@ def make_state(
     insertion_depth : int
         D_I; the root is at depth 0.
     fan_out : int
-        Children of an inner node, and entries of a leaf.
+        Of T_I: children of an inner node, and entries of a leaf.
+    fan_out_ratio : int
+        Factor by which nodes of T_S are larger (f_ib over f_b).
     pages : str
-        "usual" or "huge": of the memory that entries lie on.
+        "usual" or "huge": size of the memory pages for entries.
 
     Raises
     ------
     UsageError
-        When a parameter is out of its limits.
+        When a parameter is out of range.
     """
     key_type = check_window(window, key_bits)
     limit = limit_of(window, merge_ratio, insertion_depth)
-    most = min(fan_out**insertion_depth, -(-window // fan_out) + 1)
+    immutable = fan_out * fan_out_ratio
+    most = min(immutable**insertion_depth, -(-window // immutable) + 1)
     capacity = nodes_for(limit, most, fan_out, deletes=False)
     state = PimTree(
-        stable=make_trees(2, window, key_type, fan_out, pages == "huge"),
+        stable=make_trees(2, window, key_type, immutable, pages == "huge"),
         fresh=make_forest(most, 1, capacity, key_type, fan_out, huge=pages == "huge"),
         words=make_window(),
         inserted=aligned_words(most),
@@ -205,7 +211,7 @@ def make_state(
 
 @inlined
 def insert(state, key, position):
-    """Index the newest tuple, and merge when it is time: ACCEPTED, or FULL."""
+    """Index the newest tuple, and merge if a merge is due: ACCEPTED, or FULL."""
     words = state.words
     sequence = note_inserted(words, position)
     subindex = descend(state.stable, words[SLOT], 0, 0, words[DEPTH], key)
@@ -219,13 +225,13 @@ def insert(state, key, position):
 
 @inlined
 def remove(state, key, position):
-    """Note that the oldest tuple has expired; its entry goes with the next merge."""
+    """Note that the oldest tuple has expired; the entry goes with the next merge."""
     note_removed(state.words, position)
 
 
 @inlined
 def find(state, low, place):
-    """Descend T_S to the block of `low`, and at D_I into its subindex."""
+    """Descend T_S to the block of `low`, and at D_I into the subindex."""
     words = state.words
     slot = words[SLOT]
     subindex = descend(state.stable, slot, 0, 0, words[DEPTH], low)
@@ -238,7 +244,7 @@ def find(state, low, place):
 
 @inlined
 def scan(state, low, high, place, out):
-    """Write the positions of live keys from `low` to `high`, and return how many they are."""
+    """Write the positions of live keys from `low` to `high`, and return their number."""
     words = state.words
     until = first_behind(state, place[2], high)
     count = scan_leaves(state.fresh, place[0], until, low, high, words, out, 0)
@@ -247,7 +253,7 @@ def scan(state, low, high, place, out):
 
 @inlined
 def first_behind(state, subindex, high):
-    """Return the head of the first subindex whose keys are all above `high`; NO_NODE: none is.
+    """Return the head of the first subindex whose keys are all above `high`, or NO_NODE.
 
     `subindex` is one that may have keys up to `high`.
     """
@@ -260,7 +266,7 @@ def first_behind(state, subindex, high):
 
 @inlined
 def merge(state):
-    """Merge T_I and what is live of T_S into the other slot, which becomes T_S."""
+    """Merge T_I and the live entries of T_S into the other slot, which becomes T_S."""
     mark("pim_tree: merge")
     begin = now()
     build_next(state)
@@ -270,13 +276,13 @@ def merge(state):
 
 @inlined
 def build_next(state):
-    """Write the next T_S into the other slot, and note what was found in each subindex."""
+    """Write the next T_S into the other slot, and count the entries of each subindex."""
     words, stable = state.words, state.stable
     slot, depth = words[SLOT], words[DEPTH]
     first = (1 - slot) * stable.room
     put, last = first, first + stable.room
     for subindex in range(words[SUBINDEXES]):
-        # Behind the last entry there is as much as a merge writes at once.
+        # The padding behind the last entry covers a whole vector write of a merge.
         behind = leaf_behind(subindex, words[SUBINDEXES])
         put, entries = merge_subindex(
             stable, slot, depth, state.fresh, subindex, behind, ALL, words[OLDEST], put, last
@@ -287,7 +293,7 @@ def build_next(state):
 
 @inlined
 def swap(state):
-    """Make the other slot T_S, and T_I empty subindexes below the nodes of that."""
+    """Make the other slot T_S, and T_I empty subindexes below its nodes."""
     words, fresh = state.words, state.fresh
     words[MOST_NODES] = fresh.nodes.capacity - free_count(fresh.nodes, OWNER)
     words[SLOT] = 1 - words[SLOT]
@@ -313,7 +319,7 @@ def empty_subindexes(state):
 
 @inlined
 def merge_ns(state):
-    """Return the time that merges have taken."""
+    """Return the total time of the merges."""
     return state.words[MERGE_NS]
 
 
@@ -323,7 +329,7 @@ def places(state: PimTree) -> int:
 
 
 def footprint(state: PimTree) -> dict[str, int]:
-    """Return the bytes in use: T_S, T_I at its largest, and the buffer of the last merge."""
+    """Return the bytes in use: T_S, T_I at the largest, and the buffer of the last merge."""
     slot = int(state.words[SLOT])
     return {
         "search": immutable_tree.used_bytes(state.stable, slot),
@@ -333,24 +339,24 @@ def footprint(state: PimTree) -> dict[str, int]:
 
 
 def inserted(state: PimTree) -> np.ndarray:
-    """Return how many entries merges have found in subindex 0, 1, ..., over all merges so far."""
+    """Return the entries that merges found in subindex 0, 1, ..., over all merges so far."""
     return state.inserted[: int(state.words[SUBINDEXES])]
 
 
 def cycle(state: PimTree) -> int:
-    """Return the inserts between two merges."""
+    """Return the number of inserts between two merges."""
     return state.limit
 
 
 def check_subindex(
     stable: ImmutableTrees, slot: int, depth: int, fresh: Forest, subindex: int
 ) -> list[int]:
-    """Return the leaves of a subindex, whose keys are checked to belong to it.
+    """Return the leaves of a subindex, after checking that all keys belong to it.
 
     Raises
     ------
     AssertionError
-        When they do not.
+        When a key belongs elsewhere.
     """
     leaves = leaves_of(fresh, subindex)
     assert leaves[0] == subindex, f"the head of subindex {subindex} is leaf {leaves[0]}"
@@ -407,12 +413,13 @@ VARIANT = Variant(
         MERGE_RATIO,
         INSERTION_DEPTH,
         FAN_OUT,
-        # Before blocks were asked for at once, huge pages made a join 1.06 times as fast at 2**20
-        # tuples (eight pairs, 0.92 to 1.21; a virtual machine), and at 2**16, which caches nearly
-        # hold, no faster. With blocks asked for they make 5.6 of 5.4 M tuples/s at 2**20. Asking
-        # for what a tuple four or eight ahead needs was worth 1.09 (1.10, 1.21, 0.97), and nothing
-        # beside huge pages: only the block of the tuple at hand is asked for (`ask_for_block`).
-        # What pays is to descend for several tuples together: `operators.join.lock_step_join`.
+        FAN_OUT_RATIO,
+        # Before blocks were prefetched, huge pages made a join 1.06 times as fast at 2**20 tuples
+        # (eight pairs, 0.92 to 1.21; a virtual machine), and at 2**16, which caches nearly hold, no
+        # faster. With prefetched blocks they make 5.6 of 5.4 M tuples/s at 2**20. Prefetching for a
+        # tuple four or eight ahead was worth 1.09 (1.10, 1.21, 0.97), and nothing on top of huge
+        # pages: only the block of the current tuple is prefetched (`ask_for_block`). Descending for
+        # several tuples together does pay: `operators.join.lock_step_join`.
         Parameter("pages", "usual", meaning="of the memory it lies on", choices=PAGES),
     ),
     bench=False,
@@ -421,6 +428,8 @@ VARIANT = Variant(
     extends={"pim_tree": ("11c",)},
     shown=(
         Shown("pages=huge", "PIM-Tree, huge pages", Look("sky", "h"), {"pim_tree": ("10b",)}),
+        Shown("fan_out_ratio=2", "PIM-Tree, f_ib = 64", Look("blue", "<"), {"pim_tree": ("10b",)}),
+        Shown("fan_out_ratio=4", "PIM-Tree, f_ib = 128", Look("blue", ">"), {"pim_tree": ("10b",)}),
         *(
             Shown(f"insertion_depth={depth}", f"Depth {depth}", Look(*look), {})
             for depth, look in enumerate(

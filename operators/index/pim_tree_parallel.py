@@ -1,8 +1,8 @@
-r"""The PIM-Tree of several threads: a lock a subindex, and a merge that all of them can work at.
+r"""The PIM-Tree of several threads: a lock for each subindex, and a merge that all can work on.
 
-Source: sections 3.3.3 and 4.2 of "Parallel Index-based Stream Join on a Multicore CPU"; what the
-tree is stands in `operators.index.pim_tree`. T_S never changes while it is searched, so that nobody
-takes anything there. T_I's subindexes have a lock each (`operators.core.optimistic`)::
+Source: sections 3.3.3 and 4.2 of "Parallel Index-based Stream Join on a Multicore CPU";
+`operators.index.pim_tree` explains the tree. T_S never changes while it is searched, so threads
+need no lock there. Each subindex of T_I has a lock (`operators.core.optimistic`)::
 
     T_S     root .. node i .. node i + 1 ..          read by all
                       |            |
@@ -25,12 +25,13 @@ Searching a range::
                 lock B_i+1, follow its leaves from the head, unlock; ...
             scan T_S from the block that was found
 
-With ``reads=versioned`` (ours) a search takes no lock: it looks, and looks again where something
-was written meanwhile. Then ``find`` descends T_I, too. After `LOOKS` in vain it takes the lock, and
-at once where its answer has no room for all of a leaf: half changed, a leaf may look like that.
+With ``reads=versioned`` (ours) a search takes no lock: it reads optimistically, and retries if
+there was a write meanwhile. Then ``find`` descends T_I, too. The search takes the lock after so
+many failed `attempts`, and at once if its output has no room for a whole leaf: a half-changed leaf
+may appear to match entirely.
 
-A merge is cut into pieces that any threads work at (`operators.index.pim_parallel_merge`), while
-others search and nobody inserts.
+A merge is divided into pieces that any threads work on (`operators.index.pim_parallel_merge`),
+while other threads search and nobody inserts.
 
 Invariants (``check_invariants`` at rest):
 
@@ -38,46 +39,63 @@ Invariants (``check_invariants`` at rest):
    the separator of node i. So a key has one subindex until the next swap.
 2. Leaf i of T_I is the head of B_i: other leaves have numbers of `SUBINDEXES` and above. A leaf is
    in one subindex until the next swap.
-3. B_i and its nodes are written by the thread that has lock i, and by nobody in a merge's stages.
+3. Only the thread that holds lock i writes B_i and its nodes; during the stages of a merge nobody
+   does.
 4. A version is even at rest.
-5. A thread has one lock at most, and under it waits for nothing.
+5. A thread holds at most one lock, and waits for nothing while it holds one.
 
-Why a search misses nothing and repeats nothing. What it asks for had been inserted before it began,
-and is removed by nobody before the next swap. Such an entry is in T_S, or in the one subindex of
-its key (1). Each subindex that the range has a part of is gone through once, from where `low`
-belongs to where keys are above `high`, under its lock or in one version: so each of its entries is
-met once. Between B_i and B_i+1 nothing is held; others may insert into both, but no entry goes from
-one to the other. What is inserted meanwhile is later than `NEWEST`, and left out.
+Why a search misses nothing and repeats nothing. The requested entries were inserted before the
+search began, and nobody removes them before the next swap. Each such entry is in T_S, or in the one
+subindex of its key (1). Each subindex that overlaps the range is traversed once, from where `low`
+belongs to where keys are above `high`, under the lock or in one version: so each of its entries is
+met once. Between B_i and B_i+1 the search holds no lock; other threads may insert into both, but no
+entry moves from one to the other. Entries inserted meanwhile are later than `NEWEST`, and are left
+out.
 
-Why a leaf found earlier is still right: until the next swap a leaf that splits keeps its lower
-half, with the new leaf behind it. Keys from `low` on begin where `low` belonged, or behind, with
-lower ones before them there.
+Why a leaf found earlier is still right: until the next swap a leaf that splits keeps the lower
+half, with the new leaf behind it. Keys from `low` on begin where `low` belonged, or further behind;
+lower keys may precede them.
 
 Why there is no deadlock: 5. The paper's order, *releases the lock and acquires the one associated
 with the successor*, is just that.
 
-Linearization points: of ``insert`` where it gives back its lock. A search has none of its own: what
-it asks for does not change (above).
+Linearization points: ``insert``, at the release of the lock. A search needs none: the requested
+entries do not change (above).
 
-Progress: blocking. Who waits for a lock waits for one insertion, or, with ``reads=locked``, for the
+Progress: blocking. A waiting thread waits for one insertion, or, with ``reads=locked``, for the
 scan of one subindex. Locks are not fair: a thread can starve while others keep a subindex busy.
 
-Nodes of T_I lie in one arena; threads take them from it in chunks of `CHUNK` and give all of them
-back at a swap. *Bound*: T_I has room for ``merge_ratio * window + slack`` entries, whichever
-threads insert them and wherever they fall; so a merge has to begin before `slack` entries more than
-it is due at are in it. To them belong what was held back until a swap and is entered behind it, and
-what others insert until that is done, as no merge begins before (`operators.join.merging`).
+Nodes of T_I lie in one arena; threads take them in chunks and return all of them at a
+swap. *Bound*: T_I has room for ``merge_ratio * window + slack`` entries, whichever threads insert
+them and wherever they fall; so a merge must begin before T_I has `slack` entries more than the
+number at which it is due. These include the tuples held back until a swap and inserted afterwards,
+and the tuples that other threads insert until that is done, as no merge begins before
+(`operators.join.merging`).
 
-# ASSUME: a merge is due by what threads have inserted, counted by each for itself; `is_due` adds
-# that up. One word that each insertion adds to would go from core to core each time.
-# ASSUME: the flag of a tail leaf is the number of the leaf behind it. A search knows beforehand
-# whether it goes on there: T_S's separator says so. One that found out at the flag would follow the
-# list of leaves through subindexes that its range has no part of, where many are empty.
+Why `RELAXED` is enough where a node of T_I changes its owner (``top_up``, ``empty_subindexes``).
+After a swap a node may go to another thread than before, and the fetch-and-add by which a thread
+takes a chunk only makes it private. That the former owner's stores come first is a chain through
+the join, of which each link is in another module::
+
+    former owner    stores into the node
+                    DONE of its task, RELEASE       operators.join.shared_join, ``end_task``
+    merging thread  DONE, ACQUIRE                   operators.join.work_queue, ``move_edge``
+                    swap, as no task is active      operators.join.merging, ``drained``
+                    releases the mutex              operators.join.merging, ``hold_or_let_go``
+    next owner      takes a task under the mutex    operators.join.work_queue
+                    ``top_up``, and stores
+
+# ASSUME: a merge is due by the number of inserted tuples. Each thread counts for itself, and
+# `is_due` adds the counts: a shared counter would move from core to core at each insertion.
+# ASSUME: the flag of a tail leaf is the number of the next leaf. A search knows beforehand whether
+# it goes on there, from T_S's separator. A search that learned it from the flag would follow the
+# list of leaves through subindexes outside the range, where many are empty.
 # ASSUME: D_I is at most the depth of the lowest inner nodes, as in `operators.index.pim_tree`. With
 # ``attached=blocks`` (ours) a subindex belongs to a block of entries instead: a small window has
 # few inner nodes, at 2**12 tuples and a fan-out of 32 four, and so four locks; and most subindexes
-# are a leaf, without a level above. Beside other programs, one thread took 0.91 of the processor
-# time at 2**12 and 1.03 at 2**16 (medians of 30 and 7 runs in turns, eight keys in lock-step).
+# are a leaf, without a level above. On a machine with other programs running, one thread took 0.91
+# of the processor time at 2**12 and 1.03 at 2**16 (medians of 30 and 7 runs in turns, eight keys in
+# lock-step).
 """
 
 from __future__ import annotations
@@ -101,7 +119,7 @@ from operators.core.optimistic import (
 from operators.core.prefetch import prefetch
 from operators.core.vectors import LIVE, peek, poke
 from operators.index.b_plus_tree import find_leaf, insert_entry, scan_leaf, scan_leaves
-from operators.index.family import FAN_OUT, MERGE_RATIO, sequence_of
+from operators.index.family import FAN_OUT, FAN_OUT_RATIO, MERGE_RATIO, sequence_of
 from operators.index.forest import ask_for, child_for, rank
 from operators.index.immutable_tree import bound_of, descend, scan_block
 from operators.index.node import fan_out_of
@@ -135,18 +153,16 @@ from operators.index.pim_parallel_state import (
 from operators.index.pim_tree import INSERTION_DEPTH
 from operators.index.shared import SharedIndexOperations, operations_for_one
 
-# Looks at a subindex until a search takes its lock.
-LOOKS = 8
-# What a look answers for which there is no room; no count, and not RESTART.
+# Answer of an attempt whose output has no room; distinct from any count and from RESTART.
 NO_ROOM = -2
-# Words of a key's place: what was found, and the version of the subindex in which it was.
+# Words that `find` notes for a key: those of a descent, and the version of the subindex.
 VERSION = FOUND
 PLACE_WORDS = FOUND + 1
 
 
 @inlined
 def enter(view):
-    """Do nothing: what a search may look at is used again after a swap, which meets nobody."""
+    """Do nothing: memory is reused only after a swap, and no search overlaps a swap."""
 
 
 @inlined
@@ -169,7 +185,7 @@ def insert(view, key, position):
     status = insert_entry(tree.fresh, subindex, thread, key, sequence_of(position))
     release(tree.locks, subindex)
     if status == ACCEPTED:
-        # RELAXED: a number, which guards nothing. Its thread alone writes it.
+        # RELAXED: a counter that guards nothing. Only this thread writes it.
         count = load(tree.counts, thread * LINE_WORDS, RELAXED)
         store(tree.counts, thread * LINE_WORDS, count + 1, RELAXED)
     return status
@@ -177,7 +193,7 @@ def insert(view, key, position):
 
 @inlined
 def remove(view, key, position):
-    """Do nothing: what has expired goes with the next merge."""
+    """Do nothing: expired tuples go with the next merge."""
 
 
 # --- search ---------------------------------------------------------------------------------------
@@ -191,7 +207,7 @@ def find(view, keys, begin, count, places):
     descend_together(tree.stable, slot, depth, keys, begin, count, places, 0, PLACE_WORDS)
     for key in range(count):
         place = PLACE_WORDS * key
-        # What is not known yet is found by ``scan``.
+        # NO_NODE: ``scan`` finds the leaf, unless look_for_leaves does.
         poke(places, place + LEAF, NO_NODE)
         prefetch(tree.locks, peek(places, place + SUBINDEX) * LINE_WORDS)
     if len(tree.looks) > 0:
@@ -200,7 +216,7 @@ def find(view, keys, begin, count, places):
 
 @inlined
 def scan(view, low, high, places, at, window, out, count):
-    """Write the positions asked for of keys from `low` to `high` behind ``out[:count]``."""
+    """Write the requested positions of keys from `low` to `high` behind ``out[:count]``."""
     tree = view.tree
     subindex, leaf = peek(places, at + SUBINDEX), peek(places, at + LEAF)
     last = tree.words[SUBINDEXES] - 1
@@ -214,7 +230,7 @@ def scan(view, low, high, places, at, window, out, count):
             break
         mark("pim_tree_parallel: a search goes on in the next subindex")
         subindex += 1
-        # Its head, where all of its keys are from `low` on.
+        # The head of the next subindex, where all keys are above `low`.
         leaf = subindex
     block = peek(places, at + BLOCK)
     return scan_block(tree.stable, tree.words[SLOT], block, low, high, window, out, count)
@@ -222,7 +238,7 @@ def scan(view, low, high, places, at, window, out, count):
 
 @inlined
 def goes_on(tree, subindex, last, high):
-    """Say whether keys up to `high` may be in the next subindex, too."""
+    """Return whether keys up to `high` may be in the next subindex, too."""
     if subindex >= last:
         return False
     return bound_of(tree.stable, tree.words[SLOT], tree.words[DEPTH], subindex) < high
@@ -230,21 +246,21 @@ def goes_on(tree, subindex, last, high):
 
 @inlined
 def scan_locked(tree, subindex, leaf, behind, low, high, window, out, count):
-    """Scan a subindex from `leaf` on, NO_NODE: from where `low` belongs, under its lock."""
+    """Scan a subindex under the lock, from `leaf` on, or if NO_NODE from where `low` belongs."""
     acquire(tree.locks, subindex)
     begins = find_leaf(tree.fresh, subindex, low) if leaf == NO_NODE else leaf
     count = scan_leaves(tree.fresh, begins, behind, low, high, window, out, count)
-    # Nothing was changed: a look under the version goes on.
+    # Nothing was changed: optimistic reads of other threads stay valid.
     release_unchanged(tree.locks, subindex)
     return count
 
 
-# --- a look under a version (ours) ----------------------------------------------------------------
+# --- optimistic reads (ours) ----------------------------------------------------------------------
 
 
 @inlined
 def look_for_leaves(tree, keys, begin, count, places):
-    """Descend T_I for keys whose subindexes have been found, as far as nobody writes there."""
+    """Descend T_I for keys whose subindexes are known, as long as there is no concurrent write."""
     fresh, locks = tree.fresh, tree.locks
     most = 0
     for key in range(count):
@@ -261,8 +277,8 @@ def look_for_leaves(tree, keys, begin, count, places):
         for key in range(count):
             place = PLACE_WORDS * key
             subindex, node = peek(places, place + SUBINDEX), peek(places, place + LEAF)
-            # A tree gets higher, and never lower: one with no inner node at this level now had none
-            # when its root was read, and this is the leaf already.
+            # Trees only grow in height: if there is no inner node at this level now, there was none
+            # when the root was read, and this node is the leaf already.
             if node != NO_NODE and level < peek(fresh.heights, subindex):
                 child = child_for(fresh, node, peek(keys, begin + key))
                 if not check(locks, subindex, peek(places, place + VERSION)):
@@ -275,8 +291,8 @@ def look_for_leaves(tree, keys, begin, count, places):
 
 @inlined
 def scan_looking(tree, subindex, leaf, behind, low, high, window, out, count):
-    """Scan a subindex as ``scan_locked`` does, without its lock while that is possible."""
-    for _ in range(LOOKS):
+    """Scan a subindex as ``scan_locked`` does, without the lock while that is possible."""
+    for _ in range(tree.attempts):
         found = attempt_scan(tree, subindex, leaf, behind, low, high, window, out, count)
         if found >= 0:
             return found
@@ -292,7 +308,7 @@ def scan_looking(tree, subindex, leaf, behind, low, high, window, out, count):
 def attempt_scan(tree, subindex, leaf, behind, low, high, window, out, count):
     """Scan a subindex under one version: the new count, RESTART, or NO_ROOM.
 
-    What was written to `out` by a look that was in vain is written over by the next.
+    The next attempt overwrites the output of a failed one.
     """
     fresh, locks = tree.fresh, tree.locks
     version = read_begin(locks, subindex)
@@ -305,19 +321,19 @@ def attempt_scan(tree, subindex, leaf, behind, low, high, window, out, count):
             return RESTART
     place = rank(fresh, node, low)
     while True:
-        # Torn between two versions, all of a leaf may look as if it was asked for.
+        # Torn between two versions, a leaf may appear to match entirely.
         if count + fan_out_of(fresh.kind) + LIVE > len(out):
             return NO_ROOM
         held = peek(fresh.counts, node)
         last, count = scan_leaf(fresh, node, place, held, high, window, out, count)
         following = peek(fresh.nodes.words, node)
-        # Before the number of a leaf is used, and what was written to `out` is counted.
+        # Check before using the number of the next leaf and before counting the output.
         if not check(locks, subindex, version):
             return RESTART
         if last < held or following == behind:
             return count
         node = following
-        # A leaf that was found earlier may have split: then `low` may belong behind it.
+        # A leaf found earlier may have split: then `low` may belong behind it.
         place = rank(fresh, node, low) if place == held else 0
 
 
@@ -330,7 +346,7 @@ def attempt_find_leaf(tree, subindex, version, low):
         return RESTART
     for _ in range(height):
         node = child_for(fresh, node, low)
-        # Before the number of a node is used.
+        # Check before using the number of the node.
         if not check(locks, subindex, version):
             return RESTART
     return node
@@ -340,7 +356,7 @@ def attempt_find_leaf(tree, subindex, version, low):
 
 
 def places_of(state: PimTreeParallel) -> int:
-    """Return the words that `find` notes of a key."""
+    """Return the words that `find` notes for a key."""
     return PLACE_WORDS
 
 
@@ -378,10 +394,11 @@ VARIANT = Variant(
         replace(MERGE_RATIO, default=1),
         INSERTION_DEPTH,
         FAN_OUT,
+        FAN_OUT_RATIO,
         Parameter("reads", LOCKED, meaning="how a subindex is searched", choices=READS),
         Parameter("attached", INNER, meaning="what subindexes are attached to", choices=ATTACHED),
         # Huge pages made no difference at 2**20 tuples (1.01 of the processor time, two runs in
-        # turns beside other programs), with descents of eight keys in lock-step.
+        # turns, with other programs running), with descents of eight keys in lock-step.
     ),
     bench=False,
     look=Look("green", "D", "solid"),

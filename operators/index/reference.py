@@ -1,4 +1,4 @@
-"""What every index must answer: one sorted list of (key, position)."""
+"""The oracle for every index: one sorted list of (key, position)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """An index of a sliding window over arrays: keys enter, the oldest leave, and bands are searched.
 
-``run_index`` is the one thread that an index has. For each key in turn it removes the key that
-leaves the window, inserts the new one, and searches its band.
+``run_index`` runs the index in one thread. For each key in turn it removes the key that leaves the
+window, inserts the new one, and searches the band of the new key.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.index.family import NO_ROOM_FOR_KEY, check_window
 from operators.index.window import make_answer
 from operators.running.control import PROGRESS, end, report
-from operators.running.crew import Counts, Role
 from operators.running.drivers import make_visit
 from operators.running.handover import hand_out
 from operators.running.library import checked_integers, discard, run_to_the_end
+from operators.running.run_threads import Counts, Role
 
-# Positions that are handed over at a time; one search of a larger window has room for its answer.
+# Positions handed over at a time; a larger window gets room for the result of one search.
 POSITIONS_AT_ONCE = 1 << 18
 
 
@@ -40,36 +40,36 @@ def run_index(
     key_bits: int = 64,
     **parameters: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Search a band in the window of each key: among the last keys, itself included.
+    """Search a band in the window of each key: among the last `window` keys, including itself.
 
     Parameters
     ----------
     variant : str
         Id of an index.
     keys : array_like of int
-        In the order in which they enter.
+        In the order of arrival.
     lows, highs : array_like of int
-        The band that is searched when each has entered, both ends included.
+        The band that is searched after each key has entered, both ends inclusive.
     window : int
-        How many keys are in the window.
+        Number of keys in the window.
     key_bits : int
         32 or 64.
     **parameters
-        The variant's own, such as ``merge_ratio``.
+        Parameters of the variant, such as ``merge_ratio``.
 
     Returns
     -------
     begins : int64 array (keys + 1,)
     positions : int64 array
-        What the search of key i found is ``positions[begins[i] : begins[i + 1]]``, ascending: the
-        positions in `keys` of those in its band.
+        ``positions[begins[i] : begins[i + 1]]`` is the result of the search of key i, ascending:
+        the positions in `keys` of the keys in the band.
 
     Raises
     ------
     UsageError
-        When an argument is no good, or the variant does not take it.
-    crew.RunFailed
-        When its thread failed.
+        When an argument is invalid, or the variant does not take it.
+    run_threads.RunFailed
+        When the thread failed.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def run_index(
     """
     chosen = registry.variant("index", variant)
     given = chosen.settings(parameters)
-    window = whole("window", window)
+    window, key_bits = whole("window", window), whole("key_bits", key_bits)
     limits = np.iinfo(check_window(window, key_bits))
     columns = [
         checked_integers(name, column)
@@ -115,7 +115,7 @@ def run_index(
         registry.family("index").failures,
     )
     positions = np.concatenate(pieces)
-    # A search answers in no order.
+    # The results of a search have no order.
     of = np.repeat(np.arange(len(columns[0])), np.diff(begins))
     return begins, positions[np.lexsort((positions, of))]
 
@@ -147,15 +147,14 @@ def _check_bands(columns: list[np.ndarray], limits: np.iinfo) -> None:
 
 @cache
 def make_search_loop(insert, remove, find, scan):
-    """Return the kernel that lets keys enter and searches, left whenever its buffer is full.
+    """Return the kernel that inserts keys and searches, and returns when the buffer is full.
 
     Returns
     -------
     callable
         ``search_loop(control, own, state, keys, lows, highs, window, place, answer, begins, room,
-        counted)``: puts positions into `room` and says in ``counted[0]`` how many there are.
-        ROWS_FULL when the next answer may not fit, END, NO_ROOM_FOR_KEY, or NOT_READY when told to
-        stop.
+        counted)``: puts positions into `room` and their number into ``counted[0]``. ROWS_FULL when
+        the next result may not fit, END, NO_ROOM_FOR_KEY, or NOT_READY when asked to stop.
     """
 
     @inlined
@@ -166,7 +165,7 @@ def make_search_loop(insert, remove, find, scan):
     def turn(
         control, own, kept, state, keys, lows, highs, window, place, answer, begins, room, counted
     ):
-        """Let the next key enter and search its band; `kept`: its position, positions in `room`."""
+        """Insert the next key and search the band; `kept`: key position, positions in `room`."""
         at, count = kept
         if at == len(keys):
             return END, kept
@@ -194,7 +193,7 @@ def make_search_loop(insert, remove, find, scan):
 def take_positions(
     control: np.ndarray, own: int, search: Any, searched: tuple, append: Any
 ) -> None:
-    """Run the thread of an index to its end; what it finds goes to `append`."""
+    """Run the thread of an index to the end; the results go to `append`."""
     room, counted = searched[-2:]
 
     def take() -> tuple[int, np.ndarray]:

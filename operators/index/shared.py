@@ -1,24 +1,24 @@
 """The protocol of an index that several threads use at once, and the same index for one thread.
 
 Source: sections 3.3.3 and 4 of "Parallel Index-based Stream Join on a Multicore CPU". Tuples enter
-in about the order of their positions, by whichever thread has processed them, and leave long after
-the last search that may ask for them (*delayed deletes*). So an index does not know what is in the
-window: a search says which positions it asks for, those from the earliest tuple of its window, t_e,
-up to the *edge tuple*, before which everything is in the index::
+in approximately the order of their positions, inserted by whichever thread has processed them, and
+leave long after the last search that may ask for them (*delayed deletes*). So an index does not
+know the bounds of the window. Each search gives the range of positions that it requests, from the
+earliest tuple of its window, t_e, up to the *edge tuple*, before which all tuples are indexed::
 
     position     t_e                      edge             t_l
                   |------ the index ------|---- unordered --|      what a tuple meets
-       .. expired |  all of it is there   |  there or not   |
+       .. expired |  all indexed          |  there or not   |
 
-An index that merges (`Merges`) does so in stages that the join drives, with or without others at
-work meanwhile (section 4.2)::
+An index that merges (`Merges`) does so in stages that the join drives, with or without concurrent
+searches (section 4.2)::
 
-    begin     nobody else uses the index     how many pieces of work there are
+    begin     nobody else uses the index     returns the number of pieces
     count     any thread, a piece            nobody inserts; searches go on
     place     one thread                     nobody inserts; searches go on
     copy      any thread, a piece            nobody inserts; searches go on
     finish    one thread                     nobody inserts; searches go on
-    swap      nobody else uses the index     what was made is the index
+    swap      nobody else uses the index     publishes the merged tree as the index
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ from operators.index.window import NEWEST, OLDEST, SIZE, make_window, note_inser
 class Merges(NamedTuple):
     """The stages of a merge: each takes a view of the index.
 
-    ``is_due(view)`` says whether it is time, by any thread and at any time. ``begin(view, oldest)``
-    starts a merge at which what lies before the position `oldest` is asked for by nobody any more,
-    and returns how many pieces of work there are; ``count(view, piece)``, ``place(view)``,
-    ``copy(view, piece)``, ``finish(view)`` and ``swap(view)`` follow in this order, each piece from
-    0 on once. What one stage wrote, the next has behind it: the caller orders memory.
+    ``is_due(view)`` tells whether a merge is due; any thread may ask, at any time.
+    ``begin(view, oldest)`` starts a merge when nobody asks for tuples before the position `oldest`
+    any more, and returns the number of pieces of work. ``count(view, piece)``, ``place(view)``,
+    ``copy(view, piece)``, ``finish(view)`` and ``swap(view)`` follow in this order, with each piece
+    from 0 on once. The caller orders memory: the writes of one stage happen before the next stage.
     """
 
     is_due: Callable[..., bool]
@@ -63,41 +63,42 @@ class Merges(NamedTuple):
 
 
 class SharedIndexOperations(NamedTuple):
-    """What an index provides that several threads use at once.
+    """The operations of an index that several threads use at once.
 
-    ``make_state(window, slack, key_bits, threads, **parameters)`` returns a NamedTuple of arrays:
-    `window` is the most tuples that a search may ask for. Without merges at most ``window + slack``
-    have been inserted and not been removed at any time. With merges at most `slack` more than
-    ``cycle(state)`` are inserted from one swap, or from the start, to the next ``begin``, and at
-    most ``window + slack`` asked for when a merge begins. ``views(state, threads)`` returns a view
-    a thread, all of one type; the operations below take that of the thread that calls them.
+    ``make_state(window, slack, key_bits, threads, **parameters)`` returns a NamedTuple of arrays.
+    `window` is the most tuples that a search may ask for. Without merges, at most
+    ``window + slack`` tuples are inserted and not yet removed at any time. With merges, at most
+    ``cycle(state) + slack`` tuples are inserted from one swap, or from the start, to the next
+    ``begin``, and at most ``window + slack`` are requested when a merge begins.
+    ``views(state, threads)`` returns a view for each thread, all of one type; the operations below
+    take the view of the calling thread.
 
-    ``enter(view)`` and ``leave(view)`` bracket whatever a thread does with the index, a task at a
-    time: what it may look at is not used again between the two.
+    ``enter(view)`` and ``leave(view)`` bracket all accesses of a thread to the index, one task at a
+    time: memory that the thread may read is not reused between the two.
 
-    ``insert(view, key, position)`` indexes a tuple: ACCEPTED, or FULL where there was no room.
-    ``remove(view, key, position)`` deletes one that was inserted, has expired and is asked for by
-    nobody any more; an index that merges does nothing.
+    ``insert(view, key, position)`` indexes a tuple: ACCEPTED, or FULL if there was no room.
+    ``remove(view, key, position)`` deletes a tuple that was inserted, has expired and is not
+    requested any more; an index that merges does nothing.
 
     ``find(view, keys, begin, count, places)`` descends for the `count` keys from ``keys[begin]`` on
-    and notes where each belongs: that of the first in the first ``places_of(state)`` words of
-    `places`, and so on. Several descents are made in lock-step, a level at a time, with every
-    node asked for before it is needed (`operators.core.prefetch`).
+    and notes where each belongs: the first ``places_of(state)`` words of `places` are for the first
+    key, and so on. Descents proceed in lock-step, one level at a time, with every node prefetched
+    (`operators.core.prefetch`).
 
-    ``scan(view, low, high, places, at, window, out, count)`` goes on from what stands in `places`
-    from word `at` on, where `low` belongs, and writes the positions of keys from `low` to `high`
-    behind ``out[:count]``, in no order, each once; it returns the new count. Asked for are the
-    positions from that of the sequence ``window[OLDEST]`` to ``window[NEWEST]``
+    ``scan(view, low, high, places, at, window, out, count)`` continues from the words that ``find``
+    wrote from ``places[at]`` on for `low`. It writes the positions of keys from `low` to `high`
+    behind ``out[:count]``, in no order, each once, and returns the new count. The requested
+    positions are those from the sequence ``window[OLDEST]`` to ``window[NEWEST]``
     (`operators.index.window`). Other threads, and this one, may have changed the index since
-    ``find``, short of a swap; whatever they do, all entries asked for are found. `out` has room for
-    them and a vector more.
+    ``find``, except by a swap; all requested entries are found nevertheless. `out` has room for
+    them and one more vector.
 
-    ``merges`` are the stages of a merge, None where there are none.
+    ``merges`` are the stages of a merge, None if there are none.
 
-    ``footprint``, ``inserted``, ``cycle`` and ``check_invariants`` are as of
-    `operators.index.family.IndexOperations`, over the state and at rest; None stands for an
-    ``inserted`` and a ``cycle`` of an index without merges. ``entries(state)`` returns
-    what it holds at rest: a list of (key, sequence), sorted; plain Python.
+    ``footprint``, ``inserted``, ``cycle`` and ``check_invariants`` are those of
+    `operators.index.family.IndexOperations`, over the state and at rest; ``inserted`` and ``cycle``
+    are None for an index without merges. ``entries(state)`` returns the entries at rest: a sorted
+    list of (key, sequence); plain Python.
     """
 
     make_state: Callable[..., Any]
@@ -119,24 +120,24 @@ class SharedIndexOperations(NamedTuple):
 
 # --- the same index for one thread ----------------------------------------------------------------
 
-MERGE_NS = 0  # word of `ForOne.spent`: what merges have taken
+MERGE_NS = 0  # word of `ForOne.spent`: total time of the merges
 
 
 class ForOne(NamedTuple):
-    """A shared index that one thread uses, and which of its tuples are in the window."""
+    """A shared index that one thread uses, with the window of tuples in it."""
 
     index: Any
     mine: Any  # the view of the one thread
-    keys: np.ndarray  # the key that is looked for: `find` takes an array of them
+    keys: np.ndarray  # the searched key: `find` takes an array
     words: np.ndarray  # see operators.index.window
     spent: np.ndarray  # see above
 
 
 def operations_for_one(shared: SharedIndexOperations) -> IndexOperations:
-    """Return what one thread makes of a shared index: searches are asked for its whole window.
+    """Return the operations of a shared index for one thread, whose searches ask for the window.
 
-    A tuple is removed when it leaves, and a merge is made, all of it, by the insertion at which it
-    is due. Of the join's affairs there are none: nobody is a step behind, so that `slack` is 0.
+    A tuple is removed when it leaves the window. The insertion at which a merge is due performs the
+    whole merge. With a single thread nobody is a step behind, so `slack` is 0.
     """
     insert_shared, remove_shared = shared.insert, shared.remove
     find_shared, scan_shared = shared.find, shared.scan
@@ -144,7 +145,7 @@ def operations_for_one(shared: SharedIndexOperations) -> IndexOperations:
     merge = make_merge(shared.merges)
 
     def make_state(window: int, key_bits: int = 32, **parameters: Any) -> ForOne:
-        """Return an empty index; parameters and errors are those of the shared one."""
+        """Return an empty index; parameters and errors are those of the shared index."""
         index = shared.make_state(window, 0, key_bits, 1, **parameters)
         (view,) = shared.views(index, 1)
         own = aligned_words(LINE_WORDS), make_window(), aligned_words(LINE_WORDS)
@@ -152,7 +153,7 @@ def operations_for_one(shared: SharedIndexOperations) -> IndexOperations:
 
     @inlined
     def insert(state, key, position):
-        """Index the newest tuple, and merge when it is time: ACCEPTED, or FULL."""
+        """Index the newest tuple, and merge if a merge is due: ACCEPTED, or FULL."""
         note_inserted(state.words, position)
         enter(state.mine)
         status = insert_shared(state.mine, key, position)
@@ -171,21 +172,21 @@ def operations_for_one(shared: SharedIndexOperations) -> IndexOperations:
 
     @inlined
     def find(state, low, place):
-        """Descend to where `low` belongs; what is found there is looked at by ``scan``."""
+        """Descend to where `low` belongs; ``scan`` reads the entries there."""
         state.keys[0] = low
         enter(state.mine)
         find_shared(state.mine, state.keys, 0, 1, place)
 
     @inlined
     def scan(state, low, high, place, out):
-        """Write the positions of the keys from `low` to `high`, and return how many they are."""
+        """Write the positions of the keys from `low` to `high`, and return their number."""
         count = scan_shared(state.mine, low, high, place, 0, state.words, out, 0)
         leave(state.mine)
         return count
 
     @inlined
     def merge_ns(state):
-        """Return what merges have taken."""
+        """Return the total time of the merges."""
         return state.spent[MERGE_NS]
 
     def over_index(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -221,7 +222,7 @@ def operations_for_one(shared: SharedIndexOperations) -> IndexOperations:
 
 
 def make_merge(merges: Merges | None) -> Callable[..., None]:
-    """Return ``merge(state)``: all stages of a merge by one thread, if one is due."""
+    """Return ``merge(state)``, which runs all stages of a merge by one thread if one is due."""
     if merges is None:
 
         @inlined
@@ -252,7 +253,7 @@ def make_merge(merges: Merges | None) -> Callable[..., None]:
 def check_holds(shared: SharedIndexOperations, index: Any, begin: int, end: int) -> None:
     """Check that an index at rest holds the positions from `begin` up to `end`, each once.
 
-    An index without merges has no others; one with merges has some that were not merged away.
+    An index without merges has no others; one with merges may also have expired entries.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Which tuples of an index are in the window: a run of positions, from the oldest to the newest.
+"""The window of an index: a contiguous run of positions, from the oldest to the newest.
 
-Tuples enter and leave in order, so that two words say it. They go on while entries of tuples that
-have left still lie in an index and wait to go with many others.
+Tuples enter and leave in order, so two words describe the window. They advance while entries of
+expired tuples still lie in an index, to be removed later in bulk.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from operators.core.vectors import LIVE, positions_of_16
 from operators.index.family import sequence_of
 
 SIZE = 0  # tuples in the window
-OLDEST = 1  # the sequence of the oldest of them; of the next one where there is none
+OLDEST = 1  # the sequence of the oldest tuple; of the next one if the window is empty
 NEWEST = 2  # the position of the newest
-INDEX = 3  # from here on words of the index itself
+INDEX = 3  # first word for the index itself
 
 
 def make_window() -> np.ndarray:
@@ -25,18 +25,18 @@ def make_window() -> np.ndarray:
 
 
 def make_answer(window: int) -> np.ndarray:
-    """Return room for what a search of so many tuples writes, and vectors behind it."""
+    """Return room for the positions of a search of `window` tuples, and a vector behind."""
     return aligned_words(window + LIVE)
 
 
 @inlined
 def put_live(sequences, place, last, words, out, count):
-    """Write the positions asked for among ``sequences[place:last]`` behind ``out[:count]``.
+    """Write the requested positions among ``sequences[place:last]`` behind ``out[:count]``.
 
-    Sixteen at a time, with no branch for each: how many are in a range, and which of them
-    are asked for, is hard to guess. One by one, joins at windows of 2**16 made 9.8 M tuples/s with
-    a B+-Tree, 12.9 with a PIM-Tree and 13.9 with an IM-Tree; so, 11.5, 13.5 and 14.4 (three or four
-    pairs in turns, two cores of an EPYC). Returns the new count.
+    Sixteen at a time, branch-free: the number of entries in a range, and which of them are
+    requested, are hard to predict. One by one, joins at windows of 2**16 made 9.8 M tuples/s with a
+    B+-Tree, 12.9 with a PIM-Tree and 13.9 with an IM-Tree; with vectors, 11.5, 13.5 and 14.4 (three
+    or four pairs in turns, two cores of an EPYC). Returns the new count.
     """
     oldest, newest = words[OLDEST], words[NEWEST]
     count += positions_of_16(sequences, place, last - place, oldest, newest, out, count)
@@ -48,7 +48,7 @@ def put_live(sequences, place, last, words, out, count):
 
 @inlined
 def note_inserted(words, position):
-    """Note that a tuple has entered, and return its sequence."""
+    """Note that a tuple has entered, and return the tuple's sequence."""
     sequence = sequence_of(position)
     if words[SIZE] == 0:
         words[OLDEST] = sequence
@@ -65,7 +65,7 @@ def note_removed(words, position):
 
 
 def most_within(times: np.ndarray, span: int) -> int:
-    """Return the most elements of ascending times that lie within `span`, both ends included.
+    """Return the most elements of ascending times that lie within `span`, both ends inclusive.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Joins of two streams over sliding windows; a folder elsewhere may add variants of its own."""
+"""Joins of two streams over sliding windows; a folder elsewhere may add more variants."""
 
 from pkgutil import extend_path
 

@@ -1,6 +1,6 @@
-"""What a user asks for who names a join and its threads: the variant that is meant, and parameters.
+"""Resolution of a join and threads, as a user names them, to a variant and parameters.
 
-A number of threads is one number, or says how many take part for how long::
+The number of threads is one number, or a list of numbers with their duration in tuples::
 
     4                 four threads
     2,4,1@100000      two for the first 100000 tuples, four for the next 100000, then one
@@ -15,7 +15,7 @@ from operators import registry
 from operators.contract import UsageError, Variant, whole
 from operators.join.family import MOST_THREADS
 
-# Of joins whose threads take tasks, and so may come and go between two of them.
+# A parameter of joins whose threads take tasks, and so may come and go between two of them.
 TASK_SIZE = "task_size"
 MOST_CHANGES = 1_000
 MOST_TUPLES = 1 << 40
@@ -23,17 +23,17 @@ FORM = "as in 4 or in 2,4,1@100000 (two threads for 100000 tuples, four for as m
 
 
 class Threads(NamedTuple):
-    """How many threads a join has.
+    """The number of threads of a join.
 
     Attributes
     ----------
     most : object
-        At the same time: a whole number, or what was given in its place, which is looked at
-        together with what the variant takes; None where nothing is said.
+        The largest number at a time: a whole number, or the user's value, which is checked against
+        the variant's parameters; None if not given.
     changes : tuple of int
-        How many take part, one time after the other; empty where they stay.
+        The numbers of active threads, one after the other; empty if constant.
     every : int
-        Tuples until the next of them.
+        Tuples until the next number.
     """
 
     most: object
@@ -42,12 +42,12 @@ class Threads(NamedTuple):
 
 
 def threads_of(given: object) -> Threads:
-    """Return how many threads are meant by a number, or by a text as above.
+    """Parse a number of threads, or a text in the form above.
 
     Raises
     ------
     UsageError
-        When it is neither.
+        When the text is malformed or out of its limits.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def threads_of(given: object) -> Threads:
     Threads(most='3', changes=(), every=1)
     """
     if not isinstance(given, str) or not set(given) & {",", "@"}:
-        # Looked at together with what the variant takes.
+        # Checked later, with the variant's parameters.
         return Threads(given)
     counts, at, tuples = given.partition("@")
     if not at or "@" in tuples:
@@ -87,23 +87,23 @@ def threads_of(given: object) -> Threads:
 def join_for(
     variant_id: str, given: Mapping[str, Any], threads: object = None
 ) -> tuple[Variant, dict[str, Any]]:
-    """Return the join that is meant, and all its parameters.
+    """Return the variant of a join for some threads, and all parameters.
 
     Parameters
     ----------
     variant_id : str
-        Where more threads are asked for than it has, or a parameter of such a join, that form of
-        the same join is meant which several threads share.
+        If `threads` is more than this variant has, or `given` has a parameter that only its form
+        for several threads takes, that form is returned.
     given : mapping
-        Its other parameters.
+        The other parameters.
     threads : int or str, optional
-        See above; as many as the join has by default, where nothing is said.
+        In the form above; the join's default if not given.
 
     Raises
     ------
     UsageError
-        When there is no such join, or it does not take what is given; of threads it names the joins
-        that do.
+        When there is no such join, or it does not take the parameters; for threads the message
+        names the joins that do.
     """
     asked = threads_of(threads)
     chosen = registry.form_for(registry.variant("join", variant_id), given, asked.most)

@@ -1,4 +1,4 @@
-"""The family of window joins: what each provides, what a bench takes, and what all agree on.
+"""The family of window joins: the operations, the settings, and the conventions of every join.
 
 A band join over sliding windows (section 5 of "Parallel Index-based Stream Join on a Multicore
 CPU")::
@@ -6,10 +6,11 @@ CPU")::
     SELECT * FROM R, S WHERE ABS(R.x - S.x) <= diff
 
 A tuple of one stream meets those of the other that are in their window when it arrives: the last
-`window` of them, or those of the last so many ticks. In a self join there is one stream, and a
+`window` of them, or those of the last `span` ticks. In a self join there is one stream, and a
 tuple meets the earlier ones in its window: each unordered pair once, none with itself.
 
-Pairs are ordered by the probing tuple in its order of arrival, then by the partner's position.
+Pairs are ordered by the arrival of the probing tuple, then by the partner's position. A
+join that gives pairs out as they are found declares so (``ordered``); it returns the same set.
 """
 
 from __future__ import annotations
@@ -27,16 +28,18 @@ from operators.index.window import make_answer
 MOST_THREADS = 16
 KEYS = ("uniform", "gaussian", "gamma-3-3", "gamma-1-5", "drift")
 TWO_WAY, SELF = "two-way", "self"
-# A tuple met no room in an index, which a window within its limits never does.
+# An index had no room for a tuple, which never happens for a window within its limits.
 INDEX_FULL = -3
-# What a step answers when the partners of the next tuple are in the output, and the word of the
-# output that says how many they are.
+# The answer of a step that has put the partners of the next tuple into the output, and the output
+# word with their number.
 FOUND = 3
 COUNT = 0
+# Output words of a join whose pairs come in no order: the stream and the position of the tuple.
+SIDE, POSITION = 1, 2
 
 
 def no_reopen(state: State) -> None:
-    """Do nothing: a join that has come to its END goes on with the next feed by itself."""
+    """Do nothing: a join that has come to its END can go on with the next feed."""
 
 
 def make_output(window: int) -> Output:
@@ -45,51 +48,61 @@ def make_output(window: int) -> Output:
 
 
 class JoinOperations(NamedTuple):
-    """What a join of two streams provides, whatever the number of its threads.
+    """The operations of a join of two streams, whatever the number of threads.
 
     ``make_state(window, half_width, *, two_way, key_bits, span, **parameters)`` returns a `State`
     with empty windows, or raises UsageError. `window` is the most tuples that a window ever has;
     `two_way` False makes a self join; keys have 32 or 64 bits; `span` is 0 for count windows, else
     the ticks of a time window: a tuple of time t leaves when one arrives that is over t + span.
-    `parameters` are the variant's, where it has ``threads`` their number among them.
+    `parameters` are those of the variant, including ``threads`` if the variant takes a number.
 
     ``make_step(timing=None, on_output=None, **parameters)`` returns the compiled part, one function
     for all threads and the same one for equal arguments: ``step(shared, thread, output, feed)``.
-    Each thread calls it again and again with its entry of ``State.threads`` and one
+    Each thread calls it repeatedly with its entry of ``State.threads`` and one
     `operators.join.feed.Feed`. It answers
 
     - FOUND: ``output.partners[0:output.words[COUNT]]`` are the positions of the partners of the
       next tuple in the order of arrival, in no order among themselves. Each tuple of the feed is
-      given out once, one without partners too. The output belongs to the thread that got this
-      answer until its next step, so that all tuples come out in order whichever threads do it.
-      The join orders memory: that next step releases the output, and the step of another thread
-      that answers FOUND acquires it. So a thread that owns the output sees all that its owners
-      before have written with plain stores, in the output and elsewhere;
-    - READY: it did something else, which others may wait for;
-    - NOT_READY: others have to do something first;
-    - END: there is nothing left to do for this thread, and each tuple that it has to give out has
-      been given out;
+      given out once, even without partners. The output belongs to the thread that got this answer
+      until that thread's next step, so all tuples come out in order whichever threads do it. The
+      join orders memory: that next step releases the output, and the step of another thread that
+      answers FOUND acquires it. The owner of the output therefore sees all plain stores of earlier
+      owners, in the output and elsewhere;
+    - READY: it did other work, for which other threads may be waiting;
+    - NOT_READY: other threads have to work first;
+    - END: no work is left for this thread, and each tuple that it has to give out has been given
+      out;
     - INDEX_FULL, or another failure of the family.
 
-    A step never waits, but in an index that threads share. Each feed goes on where the one before
-    ended: positions are counted on.
+    ``ordered`` says whether tuples come out in the order of arrival. If not, FOUND gives some
+    partners of one tuple: ``output.words[SIDE]`` is the stream, ``output.words[POSITION]`` the
+    position in it. A tuple is given out in any number of parts, or never if it has no partners, and
+    `on_output` is not called. The output belongs to the last entry of ``State.threads``, whose END
+    says that all pairs were given out, and whose `seen` counts the tuples with all pairs collected.
+
+    ``collectors`` is the number of threads that take pairs and join none: the last entries of
+    ``State.threads``, which the parameter ``threads`` does not count.
+
+    A step never waits, except in an index that threads share. Each feed goes on where the previous
+    one ended: positions continue.
 
     ``reopen(state)`` lets a join that has come to its END go on with the next feed.
 
-    ``seen(thread)`` returns how many tuples a thread has processed so far: by it a waiting thread
-    is told from one that gets on.
+    ``seen(thread)`` returns how many tuples a thread has processed so far; it tells a thread that
+    waits from one that progresses.
 
-    ``merge_ns(state)`` is the time that merges have taken, the mean over threads that merge each
-    for itself, and where others join meanwhile that in which one was under way, which is no cost;
-    ``footprint(state)`` the bytes in use by component, "window" the sliding windows
-    themselves; ``inserted(state)`` the tuples that each subindex of an index got, one stream after
-    the other (empty where there are none); ``cycle(state)`` after how many tuples of a stream the
-    work of its index repeats; ``check_invariants(state)`` raises AssertionError.
+    ``merge_ns(state)`` is the time of merges: the mean over threads that each merge their share,
+    or, if other threads join meanwhile, the time during which a merge was in flight, which is not a
+    cost; ``footprint(state)`` the bytes in use by component, "window" the sliding windows
+    themselves; ``inserted(state)`` the number of tuples that each subindex of an index got, one
+    stream after the other (empty without subindexes); ``cycle(state)`` the number of tuples of a
+    stream after which the work of an index repeats; ``check_invariants(state)`` raises
+    AssertionError.
 
     With `on_output` a step may give out several tuples: for all but the last one it calls
     ``on_output(feed.notes, output)``, an inlined function, and answers FOUND for the last. `timing`
-    asks a join whose step processes a whole tuple to read clocks between the parts of its work. A
-    join may leave out either.
+    asks a join whose step processes a whole tuple to read clocks between the parts of the work. A
+    join may ignore either.
     """
 
     make_state: Callable[..., State]
@@ -101,26 +114,28 @@ class JoinOperations(NamedTuple):
     cycle: Callable[..., int]
     check_invariants: Callable[..., None]
     reopen: Callable[..., None] = no_reopen
+    ordered: bool = True
+    collectors: int = 0
 
 
 class Output(NamedTuple):
-    """Where the partners of one tuple lie when a step answers FOUND."""
+    """The partners of one tuple, when a step answers FOUND."""
 
     partners: np.ndarray
-    words: np.ndarray  # COUNT
+    words: np.ndarray  # COUNT; SIDE and POSITION if pairs come in no order
 
 
 class State(NamedTuple):
-    """What a join has in memory.
+    """The memory of a join.
 
     Attributes
     ----------
     shared : NamedTuple
-        What all threads use.
+        The data that all threads use.
     threads : tuple of NamedTuple
-        What belongs to each thread: one entry a thread, all of one type.
+        The data of each thread: one entry a thread, all of one type.
     output : Output
-        Where partners are given out.
+        The partners that a step gives out.
     """
 
     shared: Any
@@ -129,10 +144,10 @@ class State(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """How the parts of a tuple's work are timed, as inlined functions over ``Feed.notes``.
+    """Clocks for the parts of a tuple's work, as inlined functions over ``Feed.notes``.
 
-    ``is_due(notes)`` says whether the next tuple is timed; ``note(notes, insert, delete, search,
-    scan)`` takes the ns that each part of it took, merges left out.
+    ``is_due(notes)`` returns whether to time the next tuple; ``note(notes, insert, delete, search,
+    scan)`` records the ns of each part, without merges.
     """
 
     is_due: Callable[..., bool]

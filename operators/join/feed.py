@@ -1,8 +1,8 @@
-"""What a join takes: the tuples of both streams in memory, and the order in which they arrive.
+"""The input of a join: the tuples of both streams in memory, and their order of arrival.
 
 A tuple has a *position* in its stream and a *rank* in the order of arrival of both streams. Keys
-begin again behind the last one, so that a run may be longer than its data; the position is counted
-on from pass to pass.
+repeat from the first after the last, so that a run may be longer than its data; positions continue
+from pass to pass.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from operators.core.vectors import peek
 class Feed(NamedTuple):
     """The tuples of both streams, up to a position of each."""
 
-    r: np.ndarray  # keys, which begin again behind the last one
-    s: np.ndarray  # of a self join any array of the same type
-    ranks_r: np.ndarray  # by position; empty where R's and S's arrive in turns
+    r: np.ndarray  # keys, which repeat after the last one
+    s: np.ndarray  # in a self join any array of the same type
+    ranks_r: np.ndarray  # by position; empty if R and S arrive in turns
     ranks_s: np.ndarray
     times_r: np.ndarray  # by position; read in time windows alone
     times_s: np.ndarray
     end_r: int
-    end_s: int  # of a self join 0
-    probing: int  # 0 while windows are filled: no tuple looks for partners
-    notes: np.ndarray  # what a `Timing` takes down; empty without
+    end_s: int  # in a self join 0
+    probing: int  # 0 while windows are filled: no tuple searches for partners
+    notes: np.ndarray  # the records of a `Timing`; empty without one
 
 
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -52,7 +52,7 @@ def in_turns(
 def by_time(r_times: np.ndarray, r: np.ndarray, s_times: np.ndarray, s: np.ndarray) -> Feed:
     """Return tuples that arrive by time, at equal times those of R first.
 
-    Of a self join `s` and its times are empty.
+    In a self join `s` and `s_times` are empty.
     """
     ranks_r = np.arange(len(r)) + np.searchsorted(s_times, r_times, side="left")
     ranks_s = np.arange(len(s)) + np.searchsorted(r_times, s_times, side="right")
@@ -61,13 +61,13 @@ def by_time(r_times: np.ndarray, r: np.ndarray, s_times: np.ndarray, s: np.ndarr
 
 @inlined
 def is_in_turns(feed):
-    """Whether tuples of R and S arrive in turns: where there is one of R, that is."""
+    """Whether tuples of R and S arrive in turns, if R has tuples."""
     return len(feed.ranks_r) == 0
 
 
 @inlined
 def end_of(feed, side):
-    """Return how many tuples a stream has."""
+    """Return the number of tuples of a stream."""
     return feed.end_r if side == 0 else feed.end_s
 
 
@@ -87,7 +87,7 @@ def time_of(feed, side, position):
 
 @inlined
 def side_of_next(feed, r, s):
-    """Return which of tuple `r` of R and tuple `s` of S arrives first: 0, 1, or NEITHER."""
+    """Return the side of the earlier of tuple `r` of R and tuple `s` of S: 0, 1, or NEITHER."""
     if s < feed.end_s and (r >= feed.end_r or rank_of(feed, 1, s) < rank_of(feed, 0, r)):
         return 1
     return 0 if r < feed.end_r else NEITHER

@@ -1,10 +1,10 @@
 """The index-based window join (IBWJ): an index for each window, one thread.
 
-Source: section 2.2 of "Parallel Index-based Stream Join on a Multicore CPU", figure 1; what a tuple
-does is said in `operators.join.window`. The nested-loop join is the same with an index that
-compares every key. A variant is a line of the table at the end: the join over one index.
+Source: section 2.2 of "Parallel Index-based Stream Join on a Multicore CPU", figure 1;
+`operators.join.window` has the steps of a tuple. The nested-loop join is the same over an index
+that compares every key. A variant is a line of the table at the end: the join over one index.
 
-A step takes the next tuple of the feed, processes it and gives its partners out.
+A step takes the next tuple of the feed, processes it and gives the partners out.
 """
 
 from __future__ import annotations
@@ -50,24 +50,24 @@ class Joiner(NamedTuple):
     """The one thread."""
 
     windows: Windows
-    places: np.ndarray  # by side: where the next tuple lies in the arrays of keys
+    places: np.ndarray  # by side: index of the next tuple in the array of keys
 
 
 class NoSharedState(NamedTuple):
-    """The shared part of a join of one thread, which nobody reads."""
+    """The shared part of a join of one thread, unused."""
 
     words: np.ndarray
 
 
 def state_of(windows: Windows) -> State:
-    """Return the state of a join of one thread, which uses these windows."""
+    """Return the state of a join of one thread over `windows`."""
     joiner = Joiner(windows, aligned_words(LINE_WORDS))
     return State(NoSharedState(aligned_words(1)), (joiner,), make_output(windows.length))
 
 
 @inlined
 def seen(joiner):
-    """Return how many tuples of both streams were processed."""
+    """Return the number of processed tuples of both streams."""
     return seen_of_both(joiner.windows)
 
 
@@ -76,7 +76,7 @@ def seen(joiner):
 
 @inlined
 def prepare_nothing(joiner, feed, r, s):
-    """Do nothing before a tuple of R."""
+    """Do nothing: the default of `prepare`."""
 
 
 def make_step_of(
@@ -91,11 +91,11 @@ def make_step_of(
     Parameters
     ----------
     process, timed : callable
-        As `operators.join.window` makes them; `timed` is needed with `timing`.
+        Made by `operators.join.window`; `timed` is needed with `timing`.
     timing, on_output
-        As of ``JoinOperations.make_step``.
+        As for ``JoinOperations.make_step``.
     prepare : callable
-        ``prepare(joiner, feed, r, s)``: called before tuple `r` of R is processed, where the next
+        ``prepare(joiner, feed, r, s)``: called before tuple `r` of R is processed, when the next
         one of S is `s`.
     """
     is_due = timing.is_due if timing else None
@@ -119,13 +119,14 @@ def make_step_of(
 
     @inlined
     def step(shared, joiner, output, feed):
-        """Process the next tuple; with `on_output` also one of S that follows one of R.
+        """Process the next tuple; with `on_output` also a tuple of S that follows one of R.
 
-        That is what a loop over rows does, against which a bench of the join over a PIM-Tree made,
-        with two tuples a step, 1.020, 1.014 and 1.027 times its tuples at windows of 2**10, 2**16
-        and 2**20; with one tuple a step, 0.968 at 2**16 (processor time, geometric means of 20, 48,
-        24 and 90 pairs of runs in turns). On two busy cores the difference between one and two is
-        not seen: medians of three pairs are 1.01, 1.00 and 1.01, and pairs range from 0.87 to 1.28.
+        This matches a loop over rows. Compared with that loop, a bench of the join over a PIM-Tree
+        made, with two tuples a step, 1.020, 1.014 and 1.027 times as many tuples at windows of
+        2**10, 2**16 and 2**20; with one tuple a step, 0.968 at 2**16 (processor time, geometric
+        means of 20, 48, 24 and 90 pairs of runs in turns). On two busy cores the difference between
+        one and two is within the noise: medians of three pairs are 1.01, 1.00 and 1.01, and pairs
+        range from 0.87 to 1.28.
         """
         r, s = seen_of(joiner.windows, 0), seen_of(joiner.windows, 1)
         side = side_of_next(feed, r, s)
@@ -163,7 +164,7 @@ def make_operations(index: IndexOperations) -> JoinOperations:
         on_output: Callable[..., None] | None = None,
         **parameters: Any,
     ) -> Callable[..., int]:
-        """Return the step, which no parameter changes."""
+        """Return the step, which does not depend on parameters."""
         return step_with(timing, on_output)
 
     def merge_ns(state: State) -> int:

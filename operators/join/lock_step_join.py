@@ -1,19 +1,19 @@
 """The join over a PIM-Tree that descends for several tuples at once, level by level.
 
-No paper has it. Tuples that have arrived together do not wait for one another, so their descents
-(`operators.index.pim_descents`) can wait for memory together::
+No paper has it. Tuples that have arrived together do not depend on one another, so their descents
+(`operators.index.pim_descents`) can overlap cache misses::
 
     one by one      r0: root .. node .. leaf .. scan   s0: root .. node .. leaf .. scan   r1: ...
     in lock-step    r0 s0 r1 ...: root, all ask for their node; node, all ask for their leaf; ...
                     r0: scan, delete, insert           s0: scan, delete, insert           r1: ...
 
-Only the descents are made ahead: a tuple is scanned for, and enters its window, when its turn has
-come. So its partners are those of the plain join, the tuples of its own batch among them.
+Only the descents are made ahead: a tuple's scan, and the tuple's insertion into the window, come in
+the order of arrival. The partners are those of the plain join, tuples of the same batch included.
 
-Why a place that was found ahead is still right: until the next merge T_S does not change, and no
-leaf of T_I goes. One that splits keeps its lower half, with the new leaf behind it, so that the
-list of leaves leads from the old place to the leaf of the band's lower end. What has expired is
-told while it is scanned. A merge puts T_S into the other slot; then the descent is made anew.
+Why a position that was found ahead is still right: until the next merge T_S does not change, and no
+leaf of T_I is removed. A leaf that splits keeps its lower half, with the new leaf after it, so the
+list of leaves leads from the old position to the leaf of the band's lower end. Expired tuples are
+recognized during the scan. A merge puts T_S into the other slot; then the descent is repeated.
 
 # ASSUME: as many tuples of each stream as ``AHEAD`` have arrived when the first of them is joined;
 # the paper's tasks of eight tuples assume as much (section 4.1). Streams that arrive in any other
@@ -55,13 +55,13 @@ from operators.join.window import (
 # Tuples of each stream whose descents are made together.
 AHEAD = 8
 
-# Words of `place` behind those of the tuple at hand.
-PROBING = FOUND  # the side of the tuple at hand
-LEFT = LINE_WORDS  # by side: how many that were found ahead are left,
-NEXT = LINE_WORDS + 2  # where the next of them stands,
-THEN = LINE_WORDS + 4  # and which slot was T_S when they were found
+# Words of `place` after those of the current tuple.
+PROBING = FOUND  # the side of the current tuple
+LEFT = LINE_WORDS  # by side: number of descents found ahead and not used,
+NEXT = LINE_WORDS + 2  # offset of the next one,
+THEN = LINE_WORDS + 4  # and slot of T_S when they were found
 LOWS = 2 * LINE_WORDS  # lower ends of the bands
-PLACES = LOWS + AHEAD  # by side, what was found
+PLACES = LOWS + AHEAD  # by side, the results of the descents
 PLACE_WORDS = PLACES + 2 * AHEAD * FOUND
 
 _INDEX = pim_tree.VARIANT
@@ -80,18 +80,18 @@ def make_state(window: int, half_width: int, **parameters: Any) -> State:
 
 @inlined
 def prepare(joiner, feed, r, s):
-    """Descend for the next tuples of both streams, when those found ahead have been taken."""
+    """Descend for the next tuples of both streams, once the descents made ahead are used up."""
     windows = joiner.windows
     if not feed.probing or not is_in_turns(feed) or peek(windows.place, LEFT) > 0:
         return
-    # Among as many insertions there is one merge at most, which the slot tells.
+    # AHEAD insertions contain at most one merge, which changes the slot.
     if windows.r.index.limit < AHEAD:
         return
     place = peek(joiner.places, 0)
     count = min(feed.end_r - r, len(feed.r) - place, AHEAD)
     prepare_side(windows, 0, windows.s.index, feed.r, place, count)
     if windows.two_way:
-        # As many of S, where both streams have come to the same row.
+        # As many of S, if both streams have reached the same row.
         count = min(feed.end_s - s, count) if r == s else 0
         prepare_side(windows, 1, windows.r.index, feed.s, peek(joiner.places, 1), count)
 
@@ -113,7 +113,7 @@ def prepare_side(windows, side, index, keys, begin, count):
 
 @inlined
 def find(index, low, place):
-    """Take what was found ahead; without, or after a merge, descend."""
+    """Take the descent made ahead; if there is none, or after a merge, descend."""
     side = peek(place, PROBING)
     left, ahead = peek(place, LEFT + side), peek(place, NEXT + side)
     if left > 0:
@@ -122,7 +122,7 @@ def find(index, low, place):
     if left > 0 and peek(place, THEN + side) == index.words[SLOT]:
         for word in range(FOUND):
             poke(place, word, peek(place, ahead + word))
-        # The leaf may have split since: its upper half went behind it, in the same subindex.
+        # The leaf may have split since: its upper half is the next leaf, in the same subindex.
         fresh = index.fresh
         leaf = peek(place, LEAF)
         behind = peek(fresh.nodes.words, leaf)
@@ -164,7 +164,7 @@ def _step_with(timing: Timing | None, on_output: Callable[..., None] | None) -> 
 def make_step(
     timing: Timing | None = None, on_output: Callable[..., None] | None = None, **parameters: Any
 ) -> Callable[..., int]:
-    """Return the step, which no parameter changes."""
+    """Return the step, which does not depend on parameters."""
     return _step_with(timing, on_output)
 
 

@@ -1,44 +1,44 @@
-"""Merges of an index that a parallel join goes on with, or that all its threads make.
+"""Merges of a shared index: concurrent with the parallel join, or made by all of its threads.
 
 Source: section 4.2 of "Parallel Index-based Stream Join on a Multicore CPU", figure 7. The thread
-that finds a merge due as it takes a task becomes the *merging thread*. It holds back assignment, so
-that soon no task is active, begins the merge, and lets the others go on *without index update*;
-when the next index is made it holds back assignment once more, swaps, and enters what has arrived
-meanwhile, while the others index theirs::
+that finds a merge due as it takes a task becomes the *merging thread*. It stops the assignment of
+tasks until none is active, begins the merge, and lets the others go on *without index update*. When
+the next index is made, it stops assignment again, swaps the indexes, and enters the tuples that
+have arrived meanwhile, while the others index theirs::
 
     merging thread   DRAIN begin | COUNT, place, COPY, finish | DRAIN_AGAIN swap | ENTER  THAW
     other threads    .. none ..  | join, index nothing        | .. none ..       | join and index
-    edge             where the first tuple is that is held ------------------------------> moves on
-                                 [ held: taken between the two, all at a stretch ]
+    edge             at the first tuple that is held ------------------------------------> moves on
+                                 [ held: taken between the two, contiguous ]
 
-A blocking merge does not let the others go on in between: all threads make pieces of it. In one
-that blocks nobody they do as well where they have to wait: held tuples are searched one by one and
-have bounded room, and when that is used up assignment is held back.
+In a blocking merge the others do not go on in between: all threads make pieces of the merge. In a
+non-blocking one they do so, too, when they have to wait: held tuples are searched one by one in
+bounded memory, and when that is full, assignment stops.
 
-R and S merge for themselves, and at the same time if two threads find both due. Invariants:
+R and S merge independently, and at the same time if two threads find both due. Invariants:
 
 1. While `begin` and `swap` run no task is active, and no other thread uses this index.
-2. Between them nobody inserts into it: a task whose stream is held leaves its tuples to the merging
-   thread, and which one is held is read under the mutex with which the task is taken. Assignment is
-   held back as each of the two changes, so that the held tuples are those between two positions.
-3. Until they are entered the edge of their stream stays: at the first one, and then at the next one
-   to be entered. So tuples that find partners there look for them one by one.
-4. The next merge of a stream is due only when they are (MERGING ends last): else the index would be
-   merged without tuples that are in the window, and they be entered into the index that is
+2. Between them no thread inserts into it: a task whose stream is held leaves its tuples to the
+   merging thread. Whether a stream is held is read under the mutex with which the task is taken,
+   and assignment is stopped at both changes, so the held tuples are those between two positions.
+3. Until the held tuples are entered, the edge of their stream stays before them: at the first one,
+   then at the next one to be entered. Searches therefore look for these partners one by one.
+4. The next merge of a stream is due only after that (MERGING ends last). Otherwise the index would
+   be merged without tuples of the window, and these would be entered into the index that is
    replaced.
-5. The edge moves again as MERGING ends, under the mutex: between the two tasks could be taken and
-   their tuples indexed, any number of them, with no merge due and nothing that bounds them.
-6. A piece is made once: a compare-and-swap of TICKET takes it, whose word says which stage it is
-   of, and which merge, so that a thread that was away for long gets no piece of another one. The
-   stage ends when FINISHED says that all are made.
+5. The edge moves again as MERGING ends, in one critical section. Otherwise, between the two, any
+   number of tasks could be taken and their tuples indexed, with no merge due to bound them.
+6. A piece is made once: a compare-and-swap of TICKET takes it. The word contains the stage and the
+   merge, so that a thread that was descheduled for long gets no piece of another one. The stage
+   ends when FINISHED says that all pieces are made.
 
-Progress: blocking, as in the paper: where the merging thread does not run the others come to an end
-of what they can do without it. Nobody waits within a step.
+Progress: blocking, as in the paper: while the merging thread does not run, the others finish the
+work that they can do without it. No thread waits within a step.
 
-*Bound* of what is in T_I: at the swap up to ``held_most`` tuples are held. While they are entered
-the edge moves on, and the others index up to as many behind it, with no merge due before MERGING
-ends. So a merge may begin with twice ``held_most`` tuples in it, which are more than it is due at
-where the merge ratio is small, and ``make_state`` makes room for as many.
+*Bound* of the tuples in T_I: at the swap up to ``held_most`` tuples are held. While they are
+entered, the edge moves on, and the others index up to as many after it, with no merge due before
+MERGING ends. A merge may therefore begin with twice ``held_most`` tuples, which is more than the
+threshold if the merge ratio is small; ``make_state`` makes room for as many.
 
 # ASSUME: the paper does not bound held tuples. Here they are up to ``held_most`` of a queue.
 """
@@ -97,14 +97,14 @@ from operators.join.work_queue import (
     unlock,
 )
 
-# A ticket: which stage of all merges it belongs to, how many pieces that has, and which is next.
+# A ticket: the number of the stage among all merges, the number of pieces, and the next piece.
 PIECE_BITS = 20
 PIECE_MASK = (1 << PIECE_BITS) - 1
 
 # Stages of the merging thread.
 DRAIN, LET_GO, COUNT, COPY, HOLD_BACK, DRAIN_AGAIN, SWAPPED, ENTER, THAW = range(9)
 
-# Held tuples that are entered in a step, so that a thread hears that it shall stop.
+# Held tuples that are entered in a step, so that a thread soon notices a request to stop.
 ENTERED_AT_ONCE = 64
 
 
@@ -113,19 +113,19 @@ ENTERED_AT_ONCE = 64
 
 @inlined
 def begin_merging(words, side):
-    """Note that a merge of a stream begins, and hold back assignment; under the mutex."""
+    """Note that a merge of a stream begins, and stop assignment; under the mutex."""
     if words[MERGES] == 0:
         words[MERGES_BEGAN] = now()
     words[MERGES] += 1
     words[MERGING + side] = 1
-    # RELAXED: who looks without the mutex asks for the number alone; so everywhere.
+    # RELAXED, at all stores of HELD_BACK: readers without the mutex need the number alone.
     store(words, HELD_BACK, words[HELD_BACK] + 1, RELAXED)
 
 
 def make_becomes_merger(merges: Merges) -> Callable[..., bool]:
     """Return ``becomes_merger(queue, words, view, side)``, under the mutex.
 
-    It says whether a merge of a stream is due, which this thread makes then.
+    It returns whether a merge of a stream was due; the calling thread then becomes the merger.
     """
     is_due = merges.is_due
 
@@ -153,12 +153,12 @@ def end_merging(words, side):
 
 @inlined
 def drained(queue, side):
-    """Whether no task is active; the edge of a stream that merges stays from then on.
+    """Whether no task is active; from then on the edge of a merging stream is frozen.
 
-    Assignment is held back by the merging thread, which asks.
+    Called by the merging thread, which has stopped assignment.
     """
     words = queue.words
-    # RELAXED: a look that keeps the line shared; the edge is looked at again under its lock.
+    # RELAXED: a test that keeps the cache line shared; the edge is read again under its lock.
     edge, taken = load(words, EDGE_TASK, RELAXED), load(words, NEXT_TASK, RELAXED)
     if edge != taken and not edge_may_move(queue):
         return False
@@ -175,7 +175,7 @@ def drained(queue, side):
 
 @inlined
 def thaw(queue, side):
-    """Let the edge of a stream move again, to where it would be: whether that was possible now."""
+    """Try to unfreeze the edge of a stream and move it to PASSED; return whether that succeeded."""
     words = queue.words
     if not try_lock(words, EDGE_LOCK):
         mark("merging: another thread moves the edge as a merge ends")
@@ -189,7 +189,7 @@ def thaw(queue, side):
 
 @inlined
 def hold_or_let_go(queue, words, side):
-    """Change what other threads may do, under the mutex: whether that was possible now."""
+    """Try to stop or resume other threads, under the mutex; return whether that succeeded."""
     shared = queue.words
     if not try_lock(shared, LOCK):
         mark("merging: another thread takes a task")
@@ -218,20 +218,20 @@ def hold_or_let_go(queue, words, side):
 
 @inlined
 def set_ticket(merges, side, pieces):
-    """Let all threads make the pieces of a stage, COUNT or COPY; by the merging thread."""
+    """Offer the pieces of a stage, COUNT or COPY, to all threads; by the merging thread."""
     base = side * MERGE_WORDS
     store(merges, base + FINISHED, 0, RELAXED)
     # Stages are numbered from 1 on: an odd one is COUNT, and the next one COPY.
     stage = (load(merges, base + TICKET, RELAXED) >> (2 * PIECE_BITS)) + 1
     ticket = (stage << PIECE_BITS | pieces) << PIECE_BITS
-    # RELEASE: who takes a piece finds what the stage needs; pairs with the load in make_piece.
+    # RELEASE: publishes the input of the stage; pairs with the load in make_piece.
     store(merges, base + TICKET, ticket, RELEASE)
 
 
 @inlined
 def has_piece(merges, side):
-    """Whether it looks as if there were a piece of work."""
-    # RELAXED: make_piece looks again.
+    """Whether there is probably a piece of work."""
+    # RELAXED: make_piece loads the ticket again.
     ticket = load(merges, side * MERGE_WORDS + TICKET, RELAXED)
     return ticket & PIECE_MASK < ticket >> PIECE_BITS & PIECE_MASK
 
@@ -239,19 +239,19 @@ def has_piece(merges, side):
 def make_piece_of(merges: Merges) -> Callable[..., bool]:
     """Return ``make_piece(words, side, view)``: makes a piece of a stream's merge, if there is one.
 
-    Both stages have as many.
+    Both stages have the same number of pieces.
     """
     count_piece, copy_piece = merges.count, merges.copy
 
     @inlined
     def make_piece(words, side, view):
         base = side * MERGE_WORDS
-        # ACQUIRE: what the stage needs; pairs with the RELEASE in set_ticket.
+        # ACQUIRE: sees the input of the stage; pairs with the RELEASE in set_ticket.
         ticket = load(words, base + TICKET, ACQUIRE)
         piece = ticket & PIECE_MASK
         if piece >= ticket >> PIECE_BITS & PIECE_MASK:
             return False
-        # RELAXED: the load has what is needed, and the piece is this thread's own.
+        # RELAXED: the load has acquired the input, and no other thread has the piece.
         if not cas(words, base + TICKET, ticket, ticket + 1, RELAXED):
             mark("merging: another thread took the piece")
             return True
@@ -259,7 +259,7 @@ def make_piece_of(merges: Merges) -> Callable[..., bool]:
             count_piece(view, piece)
         else:
             copy_piece(view, piece)
-        # RELEASE, of ACQ_REL: who sees all of them made sees what they wrote; pairs with all_made.
+        # RELEASE, of ACQ_REL: a thread that sees all made sees all pieces; pairs with all_made.
         fetch_add(words, base + FINISHED, 1, ACQ_REL)
         return True
 
@@ -269,7 +269,7 @@ def make_piece_of(merges: Merges) -> Callable[..., bool]:
 @inlined
 def all_made(merges, side, pieces):
     """Whether all pieces of the stage are made."""
-    # ACQUIRE sees what they wrote; pairs with the fetch_add in make_piece.
+    # ACQUIRE: sees the pieces; pairs with the fetch_add in make_piece.
     return load(merges, side * MERGE_WORDS + FINISHED, ACQUIRE) == pieces
 
 
@@ -281,9 +281,9 @@ def make_merge_step(
 ) -> Callable[..., int]:
     """Return ``merge_step(queue, words, tickets, blocking, mine, keys, side)``.
 
-    It makes the next part of the merge that this thread makes, of the stream whose index is `mine`
-    and whose ring of keys is `keys`: READY, NOT_READY where others have to do something first, or
-    INDEX_FULL. Stage NO_STAGE says that the merge is over.
+    It makes the next part of this thread's merge, of the stream whose index is `mine` and whose
+    ring of keys is `keys`: READY, NOT_READY if other threads have to go first, or INDEX_FULL. Stage
+    NO_STAGE says that the merge is over.
     """
     begin, place, finish, swap = merges.begin, merges.place, merges.finish, merges.swap
 
@@ -297,7 +297,7 @@ def make_merge_step(
                 return INDEX_FULL
             position += 1
         words[ENTERED] = position
-        # RELEASE: who reads the edge finds them in the index.
+        # RELEASE: a reader of the edge finds these tuples in the index.
         store(queue.words, EDGE + side, position, RELEASE)
         return READY
 
@@ -360,8 +360,8 @@ def make_merge_step(
 def make_help(index: SharedIndexOperations) -> tuple[Callable[..., int], Callable[..., bool]]:
     """Return ``merge(shared, worker)`` and ``make_a_piece(shared, worker)``.
 
-    The one goes on with the merge that the thread makes, as ``merge_step`` answers; the other makes
-    a piece of one that somebody makes: whether there was one.
+    The first goes on with this thread's merge, and returns the answer of ``merge_step``; the second
+    makes a piece of any thread's merge, and returns whether there was one.
     """
     enter, leave = index.enter, index.leave
     make_piece = make_piece_of(index.merges)

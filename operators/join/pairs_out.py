@@ -1,12 +1,12 @@
-"""Pairs of positions from what the threads of a join give out: sorted, and a buffer at a time.
+"""Pairs of positions from the output of a join's threads: sorted, a buffer at a time.
 
 ::
 
     step of the thread that is next: partners --> sorted --> buffer of pairs --> append
 
-The compiled loop is left when the buffer is full, in the middle of a tuple's partners if need be,
-and entered again by the same thread: what it needs to go on stands in the words of a *session*. So
-memory does not depend on how many pairs there are.
+The compiled loop returns when the buffer is full, if need be in the middle of a tuple's partners,
+and the same thread calls it again; the words of a *session* hold the state in between. Memory
+therefore does not depend on the number of pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from operators.core.atomics import RELAXED, store
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.vectors import peek, poke
-from operators.join.family import COUNT, FOUND, State
+from operators.join.family import COUNT, FOUND, POSITION, SIDE, State
 from operators.join.feed import Feed, side_of_next
 from operators.running.control import PROGRESS, block, end, report
 from operators.running.drivers import make_visit
@@ -31,43 +31,43 @@ from operators.running.handover import hand_out
 # Words of a session.
 NEXT_R = 0  # the next tuple of R
 NEXT_S = 1  # and of S
-PARTNERS = 2  # how many partners the last tuple has
-PUT_OUT = 3  # how many of them are in the buffer, or were
+PARTNERS = 2  # number of partners of the last tuple
+PUT_OUT = 3  # number of them that have been put into the buffer
 PROBING = 4  # the position of that tuple
-SIDE = 5  # and its side
-PAIRS = 6  # pairs in the buffer: taken out by the caller, who sets it to 0
+PROBING_SIDE = 5  # and the side
+PAIRS = 6  # pairs in the buffer; the caller takes them and resets it to 0
 SESSION_WORDS = 8
-# Whichever thread gives partners out, the words of the first one say how far the run is.
+# Whichever thread gives partners out, the words of the first one record the progress of the run.
 FIRST = block(0)
 
-# Up to so many partners are sorted by insertion, more of them by their digits.
+# Up to so many partners are sorted by insertion, more of them by radix sort.
 FEW = 48
 DIGIT_BITS = 8
 DIGITS = 1 << DIGIT_BITS
 
 
-# Of each pair the position of R's tuple, and of S's; of a self join the later one's first.
+# For each pair the positions of R's tuple and of S's; in a self join the later tuple's first.
 Pairs: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 class PairBuffer(NamedTuple):
-    """Where pairs wait to be handed over; of the thread to which the join's output belongs."""
+    """A buffer of pairs to hand over, used by the owner of the join's output."""
 
     session: np.ndarray  # see above
-    spare: np.ndarray  # room for the partners of a tuple while they are sorted
+    spare: np.ndarray  # scratch for sorting the partners of a tuple
     digits: np.ndarray
     r_pairs: np.ndarray  # the buffer
     s_pairs: np.ndarray
 
 
 def make_pair_buffer(state: State, pairs: int) -> PairBuffer:
-    """Return a buffer of so many pairs for a join."""
+    """Return a buffer of `pairs` pairs for a join."""
     spare, digits = aligned_words(len(state.output.partners)), aligned_words(DIGITS)
     return PairBuffer(aligned_words(SESSION_WORDS), spare, digits, *np.empty((2, pairs), np.int64))
 
 
 def take_pairs(buffer: PairBuffer) -> Pairs:
-    """Return the pairs in the buffer, which is empty then."""
+    """Empty the buffer and return the pairs."""
     pairs = int(buffer.session[PAIRS])
     buffer.session[PAIRS] = 0
     return buffer.r_pairs[:pairs], buffer.s_pairs[:pairs]
@@ -87,7 +87,7 @@ def sort_few(positions, count):
 
 @inlined
 def sort_digit(source, target, count, lowest, shift, digits):
-    """Put ``source[:count]`` into `target` by one digit of their distance from `lowest`, stably."""
+    """Sort ``source[:count]`` stably into `target` by one digit of the distance from `lowest`."""
     for digit in range(DIGITS):
         poke(digits, digit, 0)
     for place in range(count):
@@ -108,9 +108,9 @@ def sort_digit(source, target, count, lowest, shift, digits):
 
 @inlined
 def sort_positions(positions, count, spare, digits):
-    """Sort ``positions[:count]``, which lie close together, in time that is linear for many.
+    """Sort ``positions[:count]``, which lie close together, in linear time if there are many.
 
-    `spare` has room for as many, `digits` has DIGITS words.
+    `spare` has `count` words or more, `digits` has DIGITS words.
     """
     if count <= FEW:
         sort_few(positions, count)
@@ -121,7 +121,7 @@ def sort_positions(positions, count, spare, digits):
         highest = max(highest, peek(positions, place))
     shift = 0
     while (highest - lowest) >> shift > 0:
-        # Two digits at a time: there and back again.
+        # Two digits at a time: into `spare` and back.
         sort_digit(positions, spare, count, lowest, shift, digits)
         sort_digit(spare, positions, count, lowest, shift + DIGIT_BITS, digits)
         shift += 2 * DIGIT_BITS
@@ -129,21 +129,21 @@ def sort_positions(positions, count, spare, digits):
 
 @inlined
 def note_tuple(buffer, side, position, partners, count):
-    """Let the partners of a tuple be put out next, sorted."""
+    """Sort the partners of a tuple, to be put out next."""
     sort_positions(partners, count, buffer.spare, buffer.digits)
     session = buffer.session
     session[PARTNERS] = count
     session[PUT_OUT] = 0
     session[PROBING] = position
-    session[SIDE] = side
+    session[PROBING_SIDE] = side
 
 
 @inlined
 def put_out(buffer, partners):
-    """Move pairs of the last tuple into the buffer: whether all of them are there."""
+    """Move pairs of the last tuple into the buffer; return whether all of them have been."""
     session = buffer.session
     pairs, place = session[PAIRS], session[PUT_OUT]
-    probing, side = session[PROBING], session[SIDE]
+    probing, side = session[PROBING], session[PROBING_SIDE]
     end = min(session[PARTNERS], place + len(buffer.r_pairs) - pairs)
     while place < end:
         partner = peek(partners, place)
@@ -157,21 +157,23 @@ def put_out(buffer, partners):
 
 
 @cache
-def make_pairs_loop(step, seen):
-    """Return the kernel of a thread of a join whose pairs are put out.
+def make_pairs_loop(step, seen, ordered):
+    """Return the kernel of a thread that puts out the pairs of a join.
 
     Parameters
     ----------
     step, seen : callable
-        As of `operators.join.family.JoinOperations`.
+        As for `operators.join.family.JoinOperations`.
+    ordered : bool
+        Whether tuples are given out in the order of arrival.
 
     Returns
     -------
     callable
         ``pairs_loop(control, own, shared, thread, output, feed, buffer, owns_output)``: steps until
-        the buffer of pairs is full (ROWS_FULL), told to stop (NOT_READY), or the step answers END
-        or a failure, which it returns. ``owns_output[0]`` says from visit to visit whether the
-        output belongs to this thread.
+        the buffer of pairs is full (ROWS_FULL), the run is stopped (NOT_READY), or the step answers
+        END or a failure; returns that status. ``owns_output[0]`` keeps from visit to visit whether
+        the output belongs to this thread.
     """
 
     @inlined
@@ -180,10 +182,15 @@ def make_pairs_loop(step, seen):
 
     @inlined
     def turn(control, own, owns, shared, thread, output, feed, buffer, owns_output):
-        """Put out the partners of the last tuple, if it is this thread's, and take a step."""
+        """Put out the partners of the last tuple, if this thread owns the output, and step."""
         if owns != 0 and not put_out(buffer, output.partners):
             return ROWS_FULL, owns
         status = step(shared, thread, output, feed)
+        if status == FOUND and not ordered:
+            words = output.words
+            note_tuple(buffer, words[SIDE], words[POSITION], output.partners, words[COUNT])
+            report(control, FIRST, seen(thread))
+            return READY, 1
         if status == FOUND:
             session = buffer.session
             r, s = session[NEXT_R], session[NEXT_S]
@@ -216,7 +223,7 @@ def run_thread(
 ) -> None:
     """Run one thread of a join to its end, giving full buffers to `append`.
 
-    What is in the buffer behind the last tuple is left there.
+    Pairs in the buffer after the last tuple are left there.
     """
     owns_output = aligned_words(LINE_WORDS)
     arguments = (state.shared, state.threads[number], state.output, feed, buffer, owns_output)

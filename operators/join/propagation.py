@@ -1,22 +1,22 @@
-"""How the results of the parallel join come out in order, whichever threads have found them.
+"""Result propagation of the parallel join: in order, whichever threads have found the results.
 
 Source: section 4.1 of "Parallel Index-based Stream Join on a Multicore CPU", result propagation. A
-thread leaves the results of a tuple in its own room of shared memory and says in the tuple's word
-that it is completed. Whoever gets OUTPUT_LOCK, by a test-and-set, gives out what is completed at
-the head of the queue; who does not get it goes on with another task::
+thread leaves the results of a tuple in its room of shared memory and marks the tuple's word as
+completed. The thread that gets OUTPUT_LOCK, by a test-and-set, gives out the completed tuples at
+the head of the queue; a thread that does not get it goes on with another task::
 
-    room of thread 2      [ .. 17 4 | 9 | 5 8 21 | .. ]        a ring: taken from in order, too
+    room of thread 2      [ .. 17 4 | 9 | 5 8 21 | .. ]        a ring: emptied in order, too
                                ^ 2 of tuple 40   ^ 3 of tuple 42
     statuses              40: thread 2, from here, 2      41: 0, active      42: thread 2, ...
 
-A thread's tasks are given out in the order in which it takes them, so that its room empties as it
-fills. What finds no room waits with its thread until either there is some or the tuple is at the
-head: then the thread gives it out itself (`operators.join.shared_join`). So memory is bounded and
-no result is cut, and nobody waits for ever: the least tuple that is not given out is active, and
-its thread at work on it, or it is completed, or its thread waits and finds it at the head.
+A thread's tasks are given out in the order in which it takes them, so the room empties as it fills.
+Results that find no room wait with their thread until there is room or the tuple is at the head;
+then the thread gives it out itself (`operators.join.shared_join`). Memory is therefore bounded and
+no result is truncated. No thread waits for ever: the least tuple that is not given out is either
+active and being processed, or completed, or its thread waits and finds it at the head.
 
-Linearization points: of a tuple's completion the store of its word; of giving it out, the store of
-HEAD or GIVEN that passes it.
+Linearization points: of a tuple's completion, the store of the tuple's word; of giving it out, the
+store of HEAD or GIVEN that passes it.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ from operators.join.work_queue import (
     unlock,
 )
 
-# The word of a completed tuple: from the lowest bit on, that it is; its thread; how many results it
-# has, which are less than a room; and how many its thread had put into its room before, of which 32
-# bits are kept.
+# The word of a completed tuple, from the lowest bit on: COMPLETED; the thread; the number of
+# results, which is less than a room; the number of results that the thread had put into the room
+# before, of which 32 bits are kept.
 THREAD_BITS, PLACE_BITS = 4, 32
 COMPLETED = 1
 PLACE_MASK = (1 << PLACE_BITS) - 1
@@ -72,22 +72,23 @@ def status_of(number, count, place):
 
 @inlined
 def room_for(queue, words, number, count):
-    """Return where so many results may be put, counted on, or -1: there is no room now.
+    """Return the running index for `count` results, or -1 if there is no room now.
 
-    They lie side by side: what is left at the end of the ring is passed over. Behind them there is
-    room for what is copied at once. Of no results nothing is copied, and a full room has room.
+    They are contiguous: a rest at the end of the ring that is too short is skipped. After them
+    there is room for the padding of a vector copy. No results need no copy, so even a full room
+    accepts them.
     """
     put, room = words[PUT], queue.room
     if count == 0:
         return put
     if count > room // 2:
-        # Their room may never be free, whole, at once.
+        # A contiguous range of this size may never be free.
         return -1
     rest = room - (put & (room - 1))
     place = put if count <= rest else put + rest
     end = place + count + COPIED
     if end - words[FREED] > room:
-        # ACQUIRE: who gave them out has read them; pairs with the RELEASE in give_tuple.
+        # ACQUIRE: the giver has read the freed results; pairs with the RELEASE in give_tuple.
         freed = load(queue.freed, number * LINE_WORDS, ACQUIRE)
         words[FREED] = put - ((put - freed) & PLACE_MASK)
         if end - words[FREED] > room:
@@ -97,7 +98,7 @@ def room_for(queue, words, number, count):
 
 @inlined
 def copy_positions(source, begin, count, target, put):
-    """Copy positions, eight at once: where they end is hard to guess, and no branch asks for it."""
+    """Copy positions, eight at once: a branch on their number would be hard to predict."""
     copy_8(source, begin, count, target, put)
     copied = COPIED
     while copied < count:
@@ -107,7 +108,7 @@ def copy_positions(source, begin, count, target, put):
 
 @inlined
 def complete(queue, words, number, task, at, found, count):
-    """Leave the results of a tuple in the thread's room: whether there was some."""
+    """Put the results of a tuple into the thread's room; return whether they fit."""
     place = room_for(queue, words, number, count)
     if place < 0:
         mark("propagation: no room for the results of a tuple")
@@ -117,16 +118,16 @@ def complete(queue, words, number, task, at, found, count):
         copy_positions(found, 0, count, queue.rooms, begin)
     words[PUT] = place + count
     status = (task & queue.task_mask) * queue.stride + at
-    # RELEASE: who sees it completed sees its results; pairs with the ACQUIRE in next_status.
+    # RELEASE: publishes the results; pairs with the ACQUIRE in status_at.
     store(queue.statuses, status, status_of(number, count, place), RELEASE)
     return True
 
 
 @inlined
 def head_looks_ready(queue):
-    """Whether it looks as if the tuple at the head were completed: for who has not the output."""
-    # RELAXED, all of them: where it is old news, who looks again sees it, and who gets the output
-    # looks itself.
+    """Whether the tuple at the head is probably completed, without OUTPUT_LOCK."""
+    # RELAXED, all of them: a stale value is corrected at the next test, and the owner of the output
+    # loads again.
     head, given = load(queue.words, HEAD, RELAXED), load(queue.words, GIVEN, RELAXED)
     status = (head & queue.task_mask) * queue.stride + given
     return load(queue.statuses, status, RELAXED) != 0
@@ -134,19 +135,19 @@ def head_looks_ready(queue):
 
 @inlined
 def looks_at_head(queue, words):
-    """Whether it looks as if the tuple at which the thread is stuck were at the head."""
+    """Whether the tuple at which the thread is stuck is probably at the head."""
     # RELAXED: as above.
     head, given = load(queue.words, HEAD, RELAXED), load(queue.words, GIVEN, RELAXED)
     return head == words[TASK] and given == words[AT]
 
 
-# --- giving out, by who has the output ------------------------------------------------------------
+# --- giving out, under OUTPUT_LOCK ----------------------------------------------------------------
 
 
 @inlined
 def status_at(queue, head, given):
-    """Return the word of a tuple at the head, or soon there: 0 while it is not completed."""
-    # ACQUIRE sees the results of a tuple that is completed; pairs with the RELEASE in complete.
+    """Return the word of a tuple at or near the head: 0 until it is completed."""
+    # ACQUIRE: sees the results of a completed tuple; pairs with the RELEASE in complete.
     return load(queue.statuses, (head & queue.task_mask) * queue.stride + given, ACQUIRE)
 
 
@@ -158,18 +159,18 @@ def is_last(queue, head, given):
 
 @inlined
 def pass_task(queue, head):
-    """Move the head behind its task, whose tuples are given out."""
+    """Move the head past the task there, whose tuples are all given out."""
     words, line = queue.words, task_words(queue, head)
     for side in range(2):
-        # RELEASE: nobody asks any more for what is before it; pairs with removable.
+        # RELEASE: searches before this position have ended; pairs with removable.
         store(words, HORIZON + side, peek(queue.tasks, line + HORIZON_OF + side), RELEASE)
-    # RELEASE: the task's words and statuses were read; pairs with has_run_ahead.
+    # RELEASE: the task's words and statuses have been read; pairs with has_run_ahead.
     store(words, HEAD, head + 1, RELEASE)
 
 
 @inlined
 def give_tuple(queue, output, head, given, status):
-    """Put the results of a completed tuple, whose word this is, into the output."""
+    """Put the results of a completed tuple, whose word is `status`, into the output."""
     number = status >> 1 & (1 << THREAD_BITS) - 1
     count = status >> (1 + THREAD_BITS) & (1 << COUNT_BITS) - 1
     place = status >> (1 + THREAD_BITS + COUNT_BITS) & PLACE_MASK
@@ -177,15 +178,15 @@ def give_tuple(queue, output, head, given, status):
     copy_positions(queue.rooms, begin, count, output.partners, 0)
     output.words[COUNT] = count
     if count > 0:
-        # RELEASE: they were read; pairs with the ACQUIRE in room_for.
+        # RELEASE: the results have been read; pairs with the ACQUIRE in room_for.
         store(queue.freed, number * LINE_WORDS, place + count, RELEASE)
-    # RELAXED: the RELEASE of HEAD comes behind it, and then this word's next tuple.
+    # RELAXED: the RELEASE of HEAD comes before the word is used for another tuple.
     store(queue.statuses, (head & queue.task_mask) * queue.stride + given, 0, RELAXED)
 
 
 @inlined
 def note_latency(queue, worker, head):
-    """Note how long a tuple at the head was under way."""
+    """Record how long a tuple at the head was in flight."""
     taken = peek(queue.tasks, task_words(queue, head) + TAKEN_AT)
     record(worker.tuple_times, now() - taken, 1)
 
@@ -193,8 +194,8 @@ def note_latency(queue, worker, head):
 def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callable[..., bool]:
     """Return ``give_out(queue, worker, output, feed)``: whether a tuple is in the output.
 
-    For who has the output. All that is completed at the head goes through `on_output`, but for the
-    last tuple, which is left there; without `on_output` a single one is.
+    For the owner of the output. All completed tuples at the head go through `on_output`, except the
+    last one, which is left in the output; without `on_output` only one is given out.
     """
 
     @inlined
@@ -203,7 +204,7 @@ def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callabl
         status = status_at(queue, head, given)
         if status == 0:
             return False
-        # So that a step ends: others may complete tuples as fast as this thread gives them out.
+        # Bounds the step: others may complete tuples as fast as this thread gives them out.
         left = queue.task_size * (queue.task_mask + 1)
         while True:
             if timed:
@@ -221,7 +222,7 @@ def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callabl
             if status == 0:
                 break
             on_output(feed.notes, output)
-        # RELAXED: who looks without the output asks for the number alone.
+        # RELAXED: readers without the output need the number alone.
         store(queue.words, GIVEN, given, RELAXED)
         return True
 
@@ -230,7 +231,7 @@ def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callabl
 
 @inlined
 def give_stuck(queue, worker, output):
-    """Put the results of the tuple at which the thread is stuck, at the head, into the output."""
+    """Put the results of the stuck tuple, which is at the head, into the output."""
     words = worker.words
     copy_positions(worker.found, 0, words[COUNTED], output.partners, 0)
     output.words[COUNT] = words[COUNTED]
@@ -249,15 +250,15 @@ def make_propagate(
 ) -> tuple[Callable[..., bool], Callable[..., int]]:
     """Return ``propagate`` and ``give_itself``.
 
-    ``propagate(shared, worker, output, feed)`` gives out what is completed at the head: whether a
-    tuple is in the output now, which is this thread's then. ``give_itself``, of the same arguments,
-    gives out the tuple at which the thread is stuck, if it is at the head: FOUND or NOT_READY.
+    ``propagate(shared, worker, output, feed)`` gives out the completed tuples at the head: whether
+    a tuple is in the output now, which this thread then owns. ``give_itself``, of the same
+    arguments, gives out the stuck tuple of the thread, if it is at the head: FOUND or NOT_READY.
     """
     give_out = make_give_out(on_output, timed)
 
     @inlined
     def has_output(queue, words):
-        """Whether the output is this thread's, which tries to get it."""
+        """Whether this thread owns the output, after trying to get it."""
         if words[OWNS] == 0:
             words[OWNS] = try_lock(queue.words, OUTPUT_LOCK)
         return words[OWNS] != 0

@@ -1,11 +1,12 @@
-"""A window join over arrays: its threads, and an entry for libraries.
+"""A window join over arrays: the threads, and an entry point for libraries.
 
 ::
 
     R, S in memory --> [thread 0], [thread 1], ... --> pairs in the order of arrival --> append
 
-Pairs come in one sequence whatever the variant and the number of its threads: by the arrival of the
-probing tuple, then by the partner's position.
+Pairs come in one sequence whatever the variant and the number of threads: by the arrival of the
+probing tuple, then by the partner's position. The pairs of an unordered join are sorted once all of
+them are there: in memory, 16 bytes a pair and temporarily as much again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from operators.contract import UsageError, Variant, whole
+from operators.contract import TIMESTAMP_LIMIT, UsageError, Variant, whole
 from operators.index.family import MOST_WINDOW
 from operators.index.window import most_within
 from operators.join.asked import join_for
@@ -31,15 +32,15 @@ from operators.join.pairs_out import (
     take_pairs,
 )
 from operators.join.window import check_half_width
-from operators.running.crew import Counts, Role
 from operators.running.library import checked_integers, checked_times, run_to_the_end
+from operators.running.run_threads import Counts, Role
 
 # Pairs that are handed over at a time.
 PAIRS_AT_ONCE = 1 << 20
 
 
 class Joining(NamedTuple):
-    """What is joined, and how.
+    """The input and the settings of a join.
 
     Attributes
     ----------
@@ -54,7 +55,7 @@ class Joining(NamedTuple):
     span : int
         Ticks of a time window; 0 of a count window.
     parameters : mapping
-        The variant's, all of them.
+        All parameters of the variant.
     """
 
     variant: Variant
@@ -67,7 +68,7 @@ class Joining(NamedTuple):
     parameters: Mapping[str, Any]
 
     def make_state(self) -> State:
-        """Return the join's state, its windows empty."""
+        """Return the join's state, with empty windows."""
         return self.variant.operations.make_state(
             self.window,
             self.half_width,
@@ -109,24 +110,25 @@ def run_join(
         When tuples arrive, in any unit; at equal times R's come first. Without them the streams
         take turns, R first.
     threads : int or str, optional
-        As many as the variant has by default, where none are given; a variant of one thread accepts
-        1. More of "pim-tree" mean "pim-tree-parallel", the same index with locks. Of joins that
-        share one index also how many take part for how long: "2,4,1@100000" are two for the first
+        The variant's default if not given; a variant of one thread accepts 1. More threads of
+        "pim-tree" mean "pim-tree-parallel", the same index with locks. For joins that share one
+        index also the numbers of active threads over time: "2,4,1@100000" are two for the first
         100000 tuples, four for as many, then one.
     **parameters
-        The variant's, such as ``merge_ratio`` or, of joins that share one index, ``task_size``.
+        Those of the variant, such as ``merge_ratio`` or, for joins that share one index,
+        ``task_size``.
 
     Returns
     -------
     int64 array (pairs, 2)
         Positions of the tuples of R and of S, in the order of arrival of the later tuple, then of
-        the earlier one; of a self join the later one's first.
+        the earlier one; in a self join the later one's first.
 
     Raises
     ------
     UsageError
-        When an argument is no good, or the variant does not take it.
-    crew.RunFailed
+        When an argument is invalid, or the variant does not take it.
+    run_threads.RunFailed
         When a thread failed.
 
     Examples
@@ -156,11 +158,13 @@ def run_join(
     if s_keys is not None:
         keys.append(checked_integers("s_keys", s_keys))
         times.append(_times("s_times", s_times, keys[1]))
-    missing = r_times is None or (s_times is None and s_keys is not None)
-    if (s_keys is None and s_times is not None) or (missing and s_times is not None):
-        raise UsageError("times are those of each stream that is joined, or of none")
-    if span and missing:
+    timed = [r_times is not None] + [s_times is not None] * (s_keys is not None)
+    if span and not all(timed):
         raise UsageError("a time window needs the times of each stream")
+    if any(timed) != all(timed) or (s_keys is None and s_times is not None):
+        raise UsageError("times are those of each stream that is joined, or of none")
+    if span >= TIMESTAMP_LIMIT:
+        raise UsageError(f"span must be below 2**62, as times are, received {span}")
     most = most_tuples(times, window, span)
     two_way = len(keys) == 2
     columns = [each for stream in zip(times, keys, strict=True) for each in stream]
@@ -174,7 +178,7 @@ def run_join(
 
 
 def key_bits_of(keys: list[np.ndarray], half_width: int) -> int:
-    """Return 32 where all keys and the ends of all bands fit so many bits, else 64."""
+    """Return 32 if all keys and the ends of all bands fit into 32 bits, else 64."""
     used = [each for each in keys if len(each)]
     lowest = min((int(each.min()) for each in used), default=0)
     highest = max((int(each.max()) for each in used), default=0)
@@ -184,7 +188,7 @@ def key_bits_of(keys: list[np.ndarray], half_width: int) -> int:
 
 
 def _times(name: str, given: ArrayLike | None, keys: np.ndarray) -> np.ndarray:
-    """Return the times of a stream, which do not fall: without any the positions."""
+    """Return the times of a stream, which are non-decreasing; by default the positions."""
     if given is None:
         return np.arange(len(keys))
     found = checked_times(name, given)
@@ -194,16 +198,16 @@ def _times(name: str, given: ArrayLike | None, keys: np.ndarray) -> np.ndarray:
 
 
 def most_tuples(times: Sequence[np.ndarray], window: int, span: int, called: str = "span") -> int:
-    """Return the most tuples that a window of any of the streams has, one at least.
+    """Return the most tuples that a window of any of the streams has, at least one.
 
     Parameters
     ----------
     times : sequence of int64 array
-        Of each stream, which do not fall.
+        The times of each stream, non-decreasing.
     window, span : int
-        Tuples of a window, or its ticks: the other one is 0.
+        Tuples or ticks of a window; the other one is 0.
     called : str
-        What the user calls `span`, for messages.
+        The user's name for `span`, for messages.
 
     Raises
     ------
@@ -228,31 +232,62 @@ def most_tuples(times: Sequence[np.ndarray], window: int, span: int, called: str
 def run(
     joining: Joining, append: Callable[[Pairs], None], pairs_at_once: int = PAIRS_AT_ONCE
 ) -> None:
-    """Run a join to its end; its pairs go to `append`, so many at a time and the rest at the end.
+    """Run a join to its end, passing `pairs_at_once` pairs at a time to `append`, then the rest.
 
     Raises
     ------
-    crew.RunFailed
+    run_threads.RunFailed
         When a thread failed.
     """
-    # A kernel is compiled for types alone, whatever the size.
+    # Kernels are compiled for types, whatever the sizes: a small state warms up the compilation.
     small = joining._replace(window=1).make_state()
     state = joining.make_state()
     buffer = make_pair_buffer(state, pairs_at_once)
+    kept: list[np.ndarray] = []
+    take = append
+    if not joining.variant.operations.ordered:
+
+        def take(pairs: Pairs) -> None:
+            kept.append(np.array(pairs))
+
     run_to_the_end(
-        _roles(joining, state, buffer, append),
-        _roles(joining, small, make_pair_buffer(small, 1), append),
+        _roles(joining, state, buffer, take),
+        _roles(joining, small, make_pair_buffer(small, 1), take),
         joining.feed.end_r + joining.feed.end_s,
         FAMILY.failures,
     )
-    append(take_pairs(buffer))
+    take(take_pairs(buffer))
+    if kept:
+        r, s = by_arrival(np.concatenate(kept, axis=1), joining.feed, joining.two_way)
+        for begin in range(0, len(r), pairs_at_once):
+            append((r[begin : begin + pairs_at_once], s[begin : begin + pairs_at_once]))
+
+
+def by_arrival(pairs: np.ndarray, feed: Feed, two_way: bool) -> np.ndarray:
+    """Sort pairs by the arrival of the later tuple, then by the position of the other one.
+
+    Parameters
+    ----------
+    pairs : int64 array (2, pairs)
+        Positions in R and in S; in a self join the later one's first.
+    feed : Feed
+        With the ranks of all tuples.
+    two_way : bool
+    """
+    r, s = pairs
+    if not two_way:
+        return pairs[:, np.lexsort((s, r))]
+    r_ranks, s_ranks = feed.ranks_r[r], feed.ranks_s[s]
+    earlier = np.where(r_ranks > s_ranks, s, r)
+    return pairs[:, np.lexsort((earlier, np.maximum(r_ranks, s_ranks)))]
 
 
 def _roles(
     joining: Joining, state: State, buffer: PairBuffer, append: Callable[[Pairs], None]
 ) -> list[Role]:
     operations = joining.variant.operations
-    loop = make_pairs_loop(operations.make_step(**joining.parameters), operations.seen)
+    step = operations.make_step(**joining.parameters)
+    loop = make_pairs_loop(step, operations.seen, operations.ordered)
     return [
         Role(
             f"thread {number}",

@@ -2,44 +2,44 @@
 
 Source: section 4 of "Parallel Index-based Stream Join on a Multicore CPU". Any index will do that
 several threads may use at once (`operators.index.shared`); a variant is the join over one of them.
-A task of a thread goes through the four steps of section 4.1::
+A thread's task goes through the four steps of section 4.1::
 
     acquire     under the mutex: the next tuples enter the windows       `work_queue`
-    generate    the index for what is before the edge, the ring of the
-                window for what is behind it; results into the room      here
+    generate    search the index up to the edge, and the ring of the
+                window after it; results into the room                   here
     update      tuples into the index, expired ones out of it, the edge  here
-    propagate   what is completed at the head of the queue comes out     `propagation`
+    propagate   completed results at the head of the queue come out      `propagation`
 
-(modules of `operators.join`), and of section 4.2 a thread that finds a merge due makes it
-(`merging`). One window of S, as a tuple of R sees it that was taken when S had got up to t_l::
+(modules of `operators.join`), and as in section 4.2 a thread that finds a merge due makes it
+(`merging`). The window of S for a tuple of R that was taken when S had reached t_l::
 
     position     t_e                      edge            t_l
     .. expired .. |------ the index -------|-- the ring ---|  taken later ..
 
-Tuples are inserted when their results are there, in any order of threads, and those before the edge
-are all inserted: the index is asked for positions below it alone, and each is found once, there or
-in the ring. An old edge is right, too, and costs a longer search of the ring.
+Tuples are inserted once their results are in the room, in any order of threads, and all tuples
+before the edge are inserted: the index is searched below the edge only, so each tuple is found
+once, in the index or in the ring. A stale edge is correct, too, and costs a longer ring search.
 
-A tuple is removed from the index when nobody asks for it any more, long after it has left the
-window (*delayed deletes*): a task removes up to two for each that it inserts, which were assigned
-to it as it was taken, so that no two threads remove one.
+A tuple is removed from the index when no search can reach it any more, long after it has left the
+window (*delayed deletes*): for each tuple that a task inserts, it removes up to two. They are
+assigned when the task is taken, so that no two threads remove the same one.
 
-A tuple whose results find no room is not cut: its thread waits until it is at the head of the queue
-and gives it out by itself.
+Results that do not fit into the room are not truncated: their thread waits until the tuple is at
+the head of the queue and gives it out itself.
 
-Descents of a task are made one by one, as in the paper, or in lock-step, all of a side at once,
-which is ours: the tree's nodes are on their way to the cache together.
+The descents of a task are made one by one, as in the paper, or in lock-step, all of a side at once,
+which is our addition: it overlaps the cache misses on the tree's nodes.
 
 Threads come and go: with ``changes`` and ``every`` the first `every` tuples are taken by the first
-``changes[0]`` threads, the next by the first ``changes[1]``, and so on; a thread that has no part
-ends what it has begun. The output is the same.
+``changes[0]`` threads, the next by the first ``changes[1]``, and so on; a thread that takes no part
+finishes the work that it has begun. The output is the same.
 
-With `timing` a thread takes down, in histograms of its own, the ns from taking a task until its
-tuples are completed and indexed, and those from taking a tuple until it is given out, by the thread
-that gives it out: see ``latency_of``.
+With `timing` a thread records two latencies in ns, in histograms that it alone writes: from taking
+a task until all tuples are completed and indexed, and from taking a tuple until giving it out, by
+the thread that gives it out; see ``latency_of``.
 
-Progress: that of the index, in which alone a step may wait. But a thread that does not run may have
-the mutex, the next tuple or a merge; others go on as far as the queue is long, and then their steps
+Progress: that of the index, in which alone a step may wait. But a descheduled thread may hold the
+mutex, the next tuple or a merge; others go on as far as the queue is long, and then their steps
 answer NOT_READY.
 """
 
@@ -147,13 +147,13 @@ from operators.join.work_queue import (
 
 
 def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
-    """Return ``take(shared, worker, feed)``: takes a task, or says why not."""
+    """Return ``take(shared, worker, feed)``: takes a task, or returns why not."""
     merges, removes = index.merges is not None, index.merges is None
     becomes_merger = make_becomes_merger(index.merges) if index.merges else None
 
     @inlined
     def note_taken(queue, words, number, count, r, s):
-        """Note what the task has to do beside its tuples."""
+        """Note the task's number, size and removals."""
         words[TASK], words[SIZE], words[AT] = number, count, 0
         words[PHASE] = AT_WORK
         for side in range(2):
@@ -168,7 +168,7 @@ def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
         shared = queue.words
         r, s = shared[NEXT], shared[NEXT + 1]
         if side_of_next(feed, r, s) == NEITHER:
-            # ACQUIRE: as in has_run_ahead, so that who goes on after the END finds all at rest.
+            # ACQUIRE: as in has_run_ahead, so that all work happens before the END.
             given = load(shared, HEAD, ACQUIRE)
             return AT_THE_END if given == shared[NEXT_TASK] else WAITING
         if not takes_part(queue, worker.number, r + s):
@@ -187,7 +187,7 @@ def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
         count = take_tuples(queue, worker.task, feed)
         note_task(queue, number, count, horizon_r, horizon_s, timed)
         note_taken(queue, worker.words, number, count, r, s)
-        # RELAXED: who asks without the mutex asks for the number alone.
+        # RELAXED: readers without the mutex need the number alone.
         store(shared, NEXT_TASK, number + 1, RELAXED)
         return TOOK
 
@@ -217,8 +217,8 @@ def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
 def make_generate(index: SharedIndexOperations) -> tuple[Callable, Callable]:
     """Return ``begin_search(shared, worker)`` and ``generate(shared, worker, at)``.
 
-    The one looks at the edges and at what each index is asked for; the other writes the partners of
-    a tuple into the thread's ``found``, and returns how many they are.
+    The first reads the edges and collects the searches of each index; the second writes the
+    partners of a tuple into the thread's ``found``, and returns their number.
     """
     find, scan = index.find, index.scan
 
@@ -226,7 +226,7 @@ def make_generate(index: SharedIndexOperations) -> tuple[Callable, Callable]:
     def begin_search(shared, worker):
         queue, words, task = shared.queue, worker.words, worker.task
         for side in range(2):
-            # ACQUIRE: what is before it is in the index; pairs with the RELEASE in move_edge.
+            # ACQUIRE: all tuples before it are in the index; pairs with the RELEASE in move_edge.
             words[ASKED + side] = load(queue.words, EDGE + side, ACQUIRE)
         of_r, of_s = 0, 0
         for at in range(words[SIZE]):
@@ -250,7 +250,7 @@ def make_generate(index: SharedIndexOperations) -> tuple[Callable, Callable]:
         indexed = min(words[ASKED + side], end)
         order, count = peek(worker.orders, at), 0
         if worker.together != 0:
-            # The first tuple that looks into an index descends for all of the task that do.
+            # The first tuple that searches an index descends for all tuples of the task that do.
             first, descents, spot = 0, words[LOWS + side], order * worker.spot_words
             descents = descents if order == 0 else 0
         else:
@@ -280,7 +280,7 @@ def make_generate(index: SharedIndexOperations) -> tuple[Callable, Callable]:
 def make_update(index: SharedIndexOperations) -> Callable[..., int]:
     """Return ``update(shared, worker)``: a task's tuples into the index, expired ones out of it.
 
-    It returns FULL where the index had no room.
+    It returns FULL when the index has no room.
     """
     insert, remove, removes = index.insert, index.remove, index.merges is None
 
@@ -319,8 +319,8 @@ def make_go_on(
 ) -> tuple[Callable[..., None], Callable[..., int]]:
     """Return ``begin_task(shared, worker, feed)`` and ``go_on(shared, worker, output, feed)``.
 
-    The latter processes the tuples of a task: READY when it is done or a tuple is stuck, and what
-    ``give_itself`` answers.
+    The latter processes the tuples of a task: READY when the task is done or a tuple is stuck, else
+    the answer of ``give_itself``.
     """
     enter, leave = index.enter, index.leave
     begin_search, generate = make_generate(index)
@@ -336,7 +336,7 @@ def make_go_on(
 
     @inlined
     def end_task(shared, worker):
-        """Update the index, and say that the task is done."""
+        """Update the index and mark the task as done."""
         queue, words = shared.queue, worker.words
         if update(shared, worker) == FULL:
             return INDEX_FULL
@@ -348,7 +348,7 @@ def make_go_on(
         line = task_words(queue, words[TASK])
         if timed:
             record(worker.task_times, now() - peek(queue.tasks, line + TAKEN_AT), 1)
-        # RELEASE: who sees the task done finds it in the index; pairs with move_edge.
+        # RELEASE: a thread that sees the task done finds it in the index; pairs with move_edge.
         store(queue.tasks, line + DONE, words[TASK] + 1, RELEASE)
         try_edge(queue)
         return READY
@@ -385,7 +385,7 @@ def make_step_over(
 
     @inlined
     def without_task(shared, worker, output, feed, answer):
-        """Do what may let tasks be taken again."""
+        """Propagate, move the edge or merge, so that tasks can be taken again."""
         if answer == AT_THE_END:
             return END
         if answer == DUE:
@@ -437,9 +437,9 @@ def make_operations(index: SharedIndexOperations) -> JoinOperations:
         on_output: Callable[..., None] | None = None,
         **parameters: Any,
     ) -> Callable[..., int]:
-        """Return the step, which no parameter of the join changes.
+        """Return the step, which does not depend on the join's parameters.
 
-        With `timing` it takes down what ``latency_of`` returns.
+        With `timing` it records the latencies that ``latency_of`` returns.
         """
         return step_with(timing is not None, on_output)
 
@@ -492,7 +492,7 @@ def variant_over(index: Variant) -> Variant:
         section="4",
         operations=make_operations(shared),
         order="pairs in the order of arrival of the probing tuple",
-        # A step never waits, but in the index; what others have to do first it answers NOT_READY.
+        # A step waits only in the index; if other threads have to go first it answers NOT_READY.
         progress=index.progress,
         threads={"joiner": f"1 to {MOST_THREADS}, which take tasks from one queue"},
         capacity="the tuples of a window, and those that tasks run ahead",

@@ -1,8 +1,8 @@
-"""Which series of joins of several threads the figures show, and how they are drawn.
+"""The series of joins of several threads that figures show, and their looks.
 
-The descents, the merge and the threads are parameters of a join and of no index, so that an index
-cannot name them in its ``VARIANT``. Descents in lock-step and all that is not the paper's stand in
-the ``_extended`` forms alone.
+The descents, the merge and the threads are parameters of a join, not of an index, so an index
+cannot name them in its ``VARIANT``. Descents in lock-step, and everything else
+beyond the paper, appear in the ``_extended`` forms alone.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ SHOWN: Mapping[str, tuple[Shown, ...]] = {
     "olc-tree": (_lock_step("B+-Tree, OLC", Look("orange", "h"), "12b"),),
 }  # fmt: skip
 
-# By index: the figures whose `_extended` form shows it at its defaults. None is in 11b: clocks make
-# kernels of their own, each of half a minute to compile, and how others, and lock-step descents,
-# take to the size of a task is told by 11a.
+# By index: the figures whose `_extended` form shows it at the default settings. None is in 11b:
+# timed kernels take half a minute each to compile, and 11a shows how others, and lock-step
+# descents, respond to the size of a task.
 EXTENDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "bw-tree": {PAPER: ("12a",)},
     "olc-tree": {PAPER: ("8a", "10c", "11a", "12a", "12b", "12c", "13a", "13c")},

@@ -1,4 +1,4 @@
-"""What the threads of a parallel join have in memory, and how it is made and looked at.
+"""The memory of a parallel join's threads: how it is made, and inspected when quiescent.
 
 The algorithm is that of `operators.join.shared_join`.
 """
@@ -37,36 +37,36 @@ from operators.join.work_queue import (
 )
 
 # Words of a thread.
-# Of its room of results: how much it has put there, counted on, and how much of it was given out
-# when it last looked.
+# The room of results: running totals of results put there, and of results given out when the thread
+# last looked.
 PUT, FREED = 0, 1
-# Whether it has the output, what it is at, and how many tuples it has processed.
+# Whether the thread has the output; the phase; the number of processed tuples.
 OWNS, PHASE, SEEN = 2, 3, 4
-# Whether it found no task when it last looked for one.
+# Whether the thread was refused a task when it last tried to take one.
 REFUSED = 5
-# Of its task: the number, how many tuples it has, the one that is next, and how many results it has
-# if they have found no room; by side: what it removes from the index, up to where; up to where the
-# index was asked; whether tuples are held; and how many look into the index.
+# The task: number, tuples, the next tuple, and the number of results that found no room; by side:
+# the range to remove from the index, the edge at the search, whether tuples are held, and how many
+# tuples search the index.
 TASK, SIZE, AT, COUNTED, REMOVE, REMOVE_UNTIL, ASKED, HOLDS = 16, 17, 18, 19, 20, 22, 24, 26
 LOWS = 28
-# Of the merge that it makes: of which side, at which stage, of how many pieces of work, and which
-# tuple is entered next, up to which.
+# The merge that the thread makes: side, stage, number of pieces, and the held tuples to enter: next
+# and end.
 MERGE_SIDE, STAGE, PIECES, ENTERED, ENTER_UNTIL = 32, 33, 34, 35, 36
 WORKER_WORDS = 5 * LINE_WORDS
 NO_STAGE = -1
 
-# Words of a merge, by side: the piece that is next, with its stage, and how many are made.
+# Words of a merge, by side: the next piece, with the stage, and the number of finished pieces.
 TICKET, FINISHED = 0, LINE_WORDS
 MERGE_WORDS = 2 * LINE_WORDS
 
-# Results of a tuple are counted by so many bits, and there are less of them than words in a room.
+# Bits for the number of a tuple's results, which is less than the words of a room.
 COUNT_BITS = 20
 MOST_ROOM = 1 << COUNT_BITS
-# Phases: no task; its tuples are processed; the results of one have found no room.
+# Phases: no task; processing the tuples; the results of one have found no room.
 FREE, AT_WORK, STUCK = range(3)
 
-# Tuples that may be under way at least, whatever the tasks: a thread that loses its core for a
-# while does not stop the others at once.
+# The least number of tuples in flight, whatever the tasks: when a thread loses a core for a while,
+# the others do not stop at once.
 LEAST_AHEAD = 1024
 ROOM = 1 << 15
 ONE_BY_ONE, LOCK_STEP = "one-by-one", "lock-step"
@@ -75,42 +75,42 @@ MOST_TASK = 64
 
 
 class Indexes(NamedTuple):
-    """The index of each stream, of a self join that of R twice: what views are views of."""
+    """The index of each stream, in a self join that of R twice; threads use views of them."""
 
     r: Any
     s: Any
 
 
 class Shared(NamedTuple):
-    """What all threads share."""
+    """The data that all threads share."""
 
     queue: Queue
     tickets: np.ndarray  # of merges, by side
     indexes: Indexes
     half_width: int
-    lowest: int  # the range of keys: a band that goes beyond it ends there
+    lowest: int  # the range of keys, to which bands are clipped
     highest: int
     blocking: int  # whether a merge stops the join
 
 
 class Worker(NamedTuple):
-    """What belongs to one thread."""
+    """The data of one thread."""
 
     number: int
     words: np.ndarray  # see above
-    r: Any  # its view of the index of R
+    r: Any  # the thread's view of the index of R
     s: Any
     task: Task
-    lows_r: np.ndarray  # lower ends of bands that are looked for in the index of R
+    lows_r: np.ndarray  # lower ends of the bands to search in the index of R
     lows_s: np.ndarray
-    spots_r: np.ndarray  # where each of them belongs there
+    spots_r: np.ndarray  # the position of each in the index
     spots_s: np.ndarray
     spot_words: int
-    orders: np.ndarray  # of each tuple: which of those that look into its index it is
+    orders: np.ndarray  # for each tuple: its number among those that search the same index
     together: int  # whether descents are made in lock-step
     found: np.ndarray  # (window, and a vector): partners of a tuple
-    asked: np.ndarray  # which positions the index is asked for: see operators.index.window
-    # With clocks: what its tasks took, and what was since the taking of tuples it has given out.
+    asked: np.ndarray  # the range of positions to search: see operators.index.window
+    # If timed: from taking a task until it is done, and from taking a tuple until giving it out.
     task_times: Histogram
     tuple_times: Histogram
 
@@ -139,29 +139,29 @@ def make_state(
     Parameters
     ----------
     window, half_width, two_way, key_bits, span
-        As of any join.
+        As for any join.
     threads : int
     task_size : int
         Tuples of a task.
     descents : str
-        "one-by-one" or "lock-step", of a task's tuples in the index.
+        "one-by-one" or "lock-step", for a task's tuples in the index.
     merge : str
-        "non-blocking" or "blocking", of an index that merges.
+        "non-blocking" or "blocking", for an index that merges.
     changes : tuple of int
         How many threads take part: for the first `every` tuples, the next ones, and so on; the last
         number holds from then on. Empty for all of them.
     every : int
         Tuples.
     ahead : int
-        Tasks that may be under way, rounded up to a power of two; 0 for as many as are good.
+        Tasks in flight at most, rounded up to a power of two; 0 for a good default.
     room : int
         Words for a thread's results, a power of two.
     held : int
-        Tuples of a stream that may be taken and not before the edge, and so what a merge may hold
-        back: a task's at least. 0 for as many as are good; what is below those of the tasks that
-        may be under way holds these up, too. Without merges it is not looked at.
+        The most tuples of a stream between the edge and the last taken one, and so the most that a
+        merge may hold back: at least a task's, 0 for a good default. A value below the tuples of
+        the tasks in flight also delays these. Ignored if the index does not merge.
     **parameters
-        Of the index.
+        Those of the index.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def make_state(
         task_size=task_size, tasks=tasks, room=room, held_most=held_most, changes=changes,
         every=every,
     )  # fmt: skip
-    # Twice: what a merge has held, and what others index while that is entered.
+    # Twice: the tuples held during a merge, and those that others index while these are entered.
     more = slack + 2 * held_most
     of_r = index.make_state(window, more, key_bits, threads, **parameters)
     of_s = index.make_state(window, more, key_bits, threads, **parameters) if two_way else of_r
@@ -209,7 +209,7 @@ def make_state(
     def make_worker(number: int) -> Worker:
         words = aligned_words(WORKER_WORDS)
         words[STAGE] = NO_STAGE
-        # Not touched yet: of a large window few tuples have many partners, if any.
+        # Lazily allocated pages: in a large window few tuples, if any, have many partners.
         found = np.zeros(window + LIVE, dtype=np.int64)
         lows = aligned_words(task_size), aligned_words(task_size)
         spots = aligned_words(task_size * spot), aligned_words(task_size * spot)
@@ -223,22 +223,22 @@ def make_state(
 
 @inlined
 def seen(worker):
-    """Return how many tuples a thread has processed."""
+    """Return the number of tuples that a thread has processed."""
     return worker.words[SEEN]
 
 
-# --- at rest --------------------------------------------------------------------------------------
+# --- quiescent ------------------------------------------------------------------------------------
 
 
 class Latency(NamedTuple):
-    """What threads took down with clocks."""
+    """Latencies in ns that threads have recorded."""
 
     tasks: Histogram  # from taking a task until its tuples are completed and indexed
     tuples: Histogram  # from taking a tuple until it is given out
 
 
 def latency_of(state: State) -> Latency:
-    """Return what the threads of a join have taken down, where ``make_step`` was given `timing`."""
+    """Return the latencies recorded by the threads of a join made with `timing`."""
     workers = state.threads
     return Latency(
         histogram.merge([each.task_times for each in workers]),
@@ -247,24 +247,24 @@ def latency_of(state: State) -> Latency:
 
 
 def forget_latency(state: State) -> None:
-    """Let the threads of a join take times down anew."""
+    """Clear the latencies recorded by the threads of a join."""
     for worker in state.threads:
         for each in (worker.task_times, worker.tuple_times):
             histogram.forget(each)
 
 
 def merge_ns(state: State) -> int:
-    """Return how long a merge was under way, of either stream or of both, others joining or not."""
+    """Return the time during which a merge of either stream was in flight."""
     return int(state.shared.queue.words[MERGE_NS])
 
 
 def each_index(state: State) -> tuple:
-    """Return the index of each stream: of a self join one."""
+    """Return the index of each stream; a self join has one."""
     return state.shared.indexes[: 1 + state.shared.queue.two_way]
 
 
 def footprint_of(index: SharedIndexOperations, state: State) -> dict[str, int]:
-    """Return the bytes in use by component: "window" the rings, "queue" tasks and results."""
+    """Return the bytes in use by component: "window" is the rings, "queue" tasks and results."""
     queue = state.shared.queue
     rings = (queue.r, queue.s)[: 1 + queue.two_way]
     tasks = (queue.words, queue.tasks, queue.statuses, queue.rooms, queue.freed)
@@ -279,7 +279,7 @@ def footprint_of(index: SharedIndexOperations, state: State) -> dict[str, int]:
 
 
 def check_invariants_of(index: SharedIndexOperations, state: State) -> None:
-    """Check a join at rest, which has given out what it has taken.
+    """Check a quiescent join, which has given out all tuples that it has taken.
 
     Raises
     ------

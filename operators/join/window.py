@@ -1,24 +1,24 @@
 """The sliding windows of both streams with an index over each, whole or as one thread's share.
 
-What a tuple does is the same for every join over indexes (section 2.2 of "Parallel Index-based
+Every join over indexes processes a tuple in the same steps (section 2.2 of "Parallel Index-based
 Stream Join on a Multicore CPU", figure 1)::
 
     r arrives:   1. search I_S for keys in [r - diff, r + diff]      --> pairs
-                 2. delete from I_R what has left W_R
+                 2. delete tuples that have left W_R from I_R
                  3. insert r into W_R and I_R
 
 A window may be kept in shares: of n threads the one with number i keeps the tuples at positions
 i, i + n, i + 2 n, ... and an index over them. Every thread processes every tuple, in one order, so
-that all of them know what has left::
+that each of them knows which tuples have left::
 
-    position   0    1    2    3    4    5    6    7    8        window of 5 behind tuple 8
+    position   0    1    2    3    4    5    6    7    8        window of 5 after tuple 8
                left left left left [------ window ------]       3 shares, number 1 keeps 1, 4 and 7,
                     ^              ^              ^             of which 1 has left: FIRST is 1
 
-Whether windows are whole is known when a kernel is compiled: a whole one asks for no owner.
+Whether windows are whole is a compile-time constant: a whole one needs no test of ownership.
 
-Invariant (``check_invariants``): an index holds exactly the tuples that are kept in its window and
-have not left it.
+Invariant (``check_invariants``): an index holds exactly the tuples of its window that are kept in
+this share.
 """
 
 from __future__ import annotations
@@ -37,32 +37,32 @@ from operators.index.family import IndexOperations, check_window
 from operators.index.window import SIZE
 from operators.join.family import INDEX_FULL
 
-# Words of a window: how many tuples of the stream were processed, how many were kept here and have
-# left, and where in the ring the next one and the oldest one lie.
+# Words of a window: the number of processed tuples of the stream, the number of kept tuples that
+# have left, and the ring slots of the next and the oldest tuple.
 NEXT, FIRST, NEXT_SLOT, FIRST_SLOT = range(4)
 
 
 class Window(NamedTuple):
     """One stream's sliding window, or a thread's share of it, and its index."""
 
-    index: Any  # its state, or a thread's view of it
-    keys: np.ndarray  # what is kept here: a ring, the oldest first
-    times: np.ndarray  # of a time window the same, else one word that nobody reads
+    index: Any  # the index's state, or a thread's view of it
+    keys: np.ndarray  # the kept tuples: a ring, the oldest first
+    times: np.ndarray  # of a time window the same, else one unused word
     words: np.ndarray  # see above
 
 
 class Windows(NamedTuple):
-    """The windows of both streams, and the band that is looked for."""
+    """The windows of both streams, and the band of the join."""
 
     r: Window
-    s: Window  # of a self join: the window of R once more
-    place: np.ndarray  # between `find` and `scan` of an index
+    s: Window  # in a self join: `r` again
+    place: np.ndarray  # passed from `find` to `scan` of an index
     length: int  # tuples of a whole window
     span: int  # ticks of a time window, else 0
     number: int  # of the share
     shares: int
     half_width: int
-    lowest: int  # the range of keys: a band that goes beyond it ends there
+    lowest: int  # the range of keys, to which bands are clipped
     highest: int
     two_way: int
 
@@ -77,11 +77,14 @@ def make_windows(
     span: int = 0,
     number: int = 0,
     shares: int = 1,
+    spare: int = 0,
     **parameters: Any,
 ) -> Windows:
     """Return empty windows, or one share of them; `parameters` are those of the index.
 
-    Their indexes are states: a thread calls operations on one of ``views_of`` these windows.
+    There is room for `spare` tuples beyond a window, for tuples that leave it late.
+
+    The indexes are states: a thread calls operations on one of ``views_of`` these windows.
 
     Raises
     ------
@@ -91,7 +94,7 @@ def make_windows(
     key_type = check_window(window, key_bits)
     if span < 0:
         raise UsageError(f"the ticks of a window are above 0, received {span}")
-    room = -(-window // shares)
+    room = -(-(window + spare) // shares)
 
     def make_window() -> Window:
         state = index.make_state(room, key_bits, **parameters)
@@ -118,12 +121,12 @@ def make_windows(
 def views_of(index: IndexOperations, windows: Windows, threads: int) -> tuple[Windows, ...]:
     """Return the windows as each of some threads uses them.
 
-    A view of each index and ``place`` are the thread's; keys, times and words are shared.
+    Each thread has a view of each index and ``place``; keys, times and words are shared.
 
     Raises
     ------
     UsageError
-        When the index is not for so many threads.
+        When the index does not support so many threads.
     """
     of_r = index.views(windows.r.index, threads)
     of_s = index.views(windows.s.index, threads) if windows.two_way else of_r
@@ -138,7 +141,7 @@ def views_of(index: IndexOperations, windows: Windows, threads: int) -> tuple[Wi
 
 
 def check_half_width(half_width: int) -> None:
-    """Refuse a half width that no band has.
+    """Refuse an invalid half width.
 
     Raises
     ------
@@ -150,7 +153,7 @@ def check_half_width(half_width: int) -> None:
 
 
 def widest(half_width: int, limits: np.iinfo) -> int:
-    """Return a half width that asks no more of keys of some type: as wide as their range, at most.
+    """Return the half width, limited to the range of the keys' type.
 
     Raises
     ------
@@ -177,19 +180,19 @@ def high_of(windows, key):
 
 @inlined
 def behind(slot, slots):
-    """Return the slot behind one of a ring."""
+    """Return the next slot of a ring."""
     return 0 if slot + 1 == slots else slot + 1
 
 
 @inlined
 def seen_of(windows, side):
-    """Return how many tuples of a stream were processed; there are none of S in a self join."""
+    """Return the number of processed tuples of a stream; a self join has none of S."""
     return windows.r.words[NEXT] if side == 0 else windows.s.words[NEXT] * windows.two_way
 
 
 @inlined
 def seen_of_both(windows):
-    """Return how many tuples of both streams were processed."""
+    """Return the number of processed tuples of both streams."""
     return seen_of(windows, 0) + seen_of(windows, 1)
 
 
@@ -197,10 +200,11 @@ class Steps(NamedTuple):
     """The steps of a join over one index, as inlined functions."""
 
     advance: Callable[..., None]  # a time window follows the clock, on both sides
-    find: Callable[..., None]  # step 1, the index's
+    find: Callable[..., None]  # step 1: the operation of the index
     scan: Callable[..., int]
     delete: Callable[..., None]  # step 2
     insert: Callable[..., int]  # step 3
+    expire: Callable[..., None]  # instead of step 2, if one stream may be late
 
 
 def make_steps(index: IndexOperations, whole: bool) -> Steps:
@@ -209,7 +213,7 @@ def make_steps(index: IndexOperations, whole: bool) -> Steps:
 
     @inlined
     def oldest_of(windows, mine):
-        """Return the position of the oldest tuple that is kept here, or of the next one."""
+        """Return the position of the oldest kept tuple, or of the next one if there is none."""
         first = mine.words[FIRST]
         return first if whole else first * windows.shares + windows.number
 
@@ -229,11 +233,20 @@ def make_steps(index: IndexOperations, whole: bool) -> Steps:
 
     @inlined
     def advance(windows, mine, other, time):
-        """Delete what has left a time window, on both sides, before a tuple looks for pairs."""
+        """Delete tuples that have left a time window, on both sides, before a tuple's search."""
         if windows.span > 0:
             expire_by_time(windows, other, time - windows.span)
             if windows.two_way:
                 expire_by_time(windows, mine, time - windows.span)
+
+    @inlined
+    def expire(windows, mine, first, horizon):
+        """Delete tuples before a position, or in a time window before a time."""
+        if windows.span > 0:
+            expire_by_time(windows, mine, horizon)
+        else:
+            while oldest_of(windows, mine) < min(first, mine.words[NEXT]):
+                expire_one(windows, mine)
 
     @inlined
     def scan(windows, other, low, high, out):
@@ -246,7 +259,7 @@ def make_steps(index: IndexOperations, whole: bool) -> Steps:
 
     @inlined
     def delete(windows, mine):
-        """Step 2: delete what leaves the window that gets another tuple, if it is kept here."""
+        """Step 2: delete the tuple that the next one displaces, if it is kept here."""
         if mine.words[NEXT] - oldest_of(windows, mine) == windows.length:
             expire_one(windows, mine)
 
@@ -264,21 +277,21 @@ def make_steps(index: IndexOperations, whole: bool) -> Steps:
         mine.words[NEXT_SLOT] = behind(slot, windows.length if whole else len(mine.keys))
         return index_insert(mine.index, key, position if whole else position // windows.shares)
 
-    return Steps(advance, index.find, scan, delete, insert)
+    return Steps(advance, index.find, scan, delete, insert, expire)
 
 
 def make_process(steps: Steps) -> Callable[..., int]:
-    """Return what processes a tuple.
+    """Return the function that processes a tuple.
 
     Returns
     -------
     callable
         ``process(windows, side, key, time, out, probing)`` takes the next tuple of a side (0: R,
         1: S; a self join has side 0 alone) and writes the positions of its partners into
-        ``out[0:count]``, in no order: their count, or INDEX_FULL. Without `probing` the tuple
-        enters its window and looks for nobody.
+        ``out[0:count]``, in no order: the count, or INDEX_FULL. Without `probing` the tuple enters
+        the window without a search.
     """
-    advance, find, scan, delete, insert = steps
+    advance, find, scan, delete, insert, _ = steps
 
     @inlined
     def process_on(windows, mine, other, key, time, out, probing):
@@ -303,11 +316,11 @@ def make_process(steps: Steps) -> Callable[..., int]:
 def make_timed_process(
     steps: Steps, merge_ns: Callable[..., int], note: Callable[..., None]
 ) -> Callable[..., int]:
-    """Return ``process(windows, side, key, time, out, notes)``, with a clock between its parts.
+    """Return ``process(windows, side, key, time, out, notes)``, with a clock between the parts.
 
-    `note` is as of `operators.join.family.Timing`.
+    `note` is that of `operators.join.family.Timing`.
     """
-    advance, find, scan, delete, insert = steps
+    advance, find, scan, delete, insert, _ = steps
 
     @inlined
     def process_on(windows, mine, other, key, time, out, notes):
@@ -322,7 +335,7 @@ def make_timed_process(
         deleted = now()
         merging = merge_ns(mine.index)
         status = insert(windows, mine, key, time)
-        # A merge belongs to all tuples since the last one, and is timed by itself.
+        # A merge belongs to all tuples since the last one, and is timed separately.
         inserted = now() - (merge_ns(mine.index) - merging)
         note(notes, inserted - deleted, deleted - scanned, searched - begin, scanned - searched)
         return count if status != FULL else INDEX_FULL
@@ -337,16 +350,16 @@ def make_timed_process(
     return process
 
 
-# --- at rest --------------------------------------------------------------------------------------
+# --- quiescent ----------------------------------------------------------------------------------
 
 
 def each_window(windows: Windows) -> tuple[Window, ...]:
-    """Return the window of each stream: of a self join one."""
+    """Return the window of each stream; a self join has one."""
     return (windows.r, windows.s) if windows.two_way else (windows.r,)
 
 
 def footprint_of(index: IndexOperations, kept: Sequence[Window]) -> dict[str, int]:
-    """Return the bytes in use of some windows by component; "window": their keys."""
+    """Return the bytes in use of some windows by component; "window" is the keys."""
     total = {"window": sum(each.keys.nbytes for each in kept)}
     for each in kept:
         for name, used in index.footprint(each.index).items():
@@ -355,12 +368,12 @@ def footprint_of(index: IndexOperations, kept: Sequence[Window]) -> dict[str, in
 
 
 def check_invariants(index: IndexOperations, windows: Windows) -> None:
-    """Check windows at rest.
+    """Check windows in a quiescent state.
 
     Raises
     ------
     AssertionError
-        Naming the share.
+        When an invariant does not hold; the message names the share.
     """
     for mine in each_window(windows):
         index.check_invariants(mine.index)
@@ -376,5 +389,5 @@ def check_invariants(index: IndexOperations, windows: Windows) -> None:
 
 
 def _kept_of(windows: Windows, seen: int) -> int:
-    """Return how many of the first `seen` tuples of a stream are kept in this share."""
+    """Return the number of the first `seen` tuples of a stream that this share keeps."""
     return (seen + windows.shares - 1 - windows.number) // windows.shares

@@ -1,42 +1,42 @@
-"""The work queue of the parallel join, and the sliding windows that its tasks fill.
+"""The work queue of the parallel join, and the sliding windows that tasks fill.
 
 Source: section 4.1 of "Parallel Index-based Stream Join on a Multicore CPU", figures 5 and 6.
-Tuples of both streams stand in one queue in the order of their arrival. A thread takes the next
-`task_size` of them under the queue's mutex, and with that they enter the sliding windows::
+Tuples of both streams form one queue in the order of arrival. A thread takes the next `task_size`
+of them under the queue's mutex, and thereby enters them into the sliding windows::
 
     tasks        ..  4     |  5     |  6     |  7     |  8     |  9     |  10 ..
     tuples         ccc ccc | cca aaa| ccc ccc| aaa aaa| ccc ccc| aaa aaa| not taken yet
                           ^ head: given out so far      ^ edge: indexed so far
 
-A tuple is *available* until it is taken; *active*, then, until its results are in its thread's room
-of shared memory; *completed* until they are given out. Its word in ``statuses`` is 0 until it is
-completed, and then says whose room they lie in, where, and how many they are. A task is *done* when
-it is completed and its tuples are in the index; its word DONE is its number and one more then, so
-that nothing has to be set back.
+A tuple is *available* until it is taken, then *active* until the results are in the thread's room
+of shared memory, then *completed* until the results are given out. The tuple's word in ``statuses``
+is 0 until it is completed; then it holds the thread of the room, the position in it and the number
+of results. A task is *done* when it is completed and all tuples are in the index. The word DONE is
+then the task's number plus one, so that it never has to be reset.
 
-The *edge* is the first task that is not done: before the first tuples that it has of each stream
-everything is indexed. While an index merges, the edge of its stream stays where it is
-(`operators.join.merging`); ``PASSED`` goes on and says where it will be.
+The *edge* is the first task that is not done: of both streams, all tuples before that task are
+indexed. While an index merges, the edge of the merging stream is frozen
+(`operators.join.merging`); ``PASSED`` advances and records where the edge will be.
 
-What a thread reads and writes without the mutex is bounded by how far tasks run ahead: a task is
-taken when fewer than ``tasks`` of those before it are not given out or not done. With n tuples a
-task and Q tasks, for either stream (``slack_of``):
+The memory that threads access without the mutex is bounded, because tasks run ahead only so far: a
+task is taken only while fewer than ``tasks`` earlier ones have yet to be given out or done. With n
+tuples a task and Q tasks, for either stream (``slack_of``):
 
-1. A tuple that may be asked for is one of the last ``window + (Q + 1) n`` taken: t_e of a task that
-   is not given out lies no more than a window before its begin.
-2. A tuple may be removed from the index when it is before the edge, and before t_e of all tuples
-   that are not given out: ``HORIZON`` is that of the last task that was. A task removes up to two
-   for each of the stream that it inserts, if they are there. So as long as there are two, tuples
-   that are not removed become fewer; where there are not, there are no more than what 1 says and
-   2 n. Those that tasks under way remove are 2 Q n more: in all ``window + (3 Q + 4) n``.
-3. The ring of a sliding window has so many slots, and as many as tuples may be held back by a
-   merge. So a slot is taken for another tuple when nobody looks at the one that it has.
+1. A tuple that a search may reach is one of the last ``window + (Q + 1) n`` taken: t_e of a task
+   not yet given out lies at most a window before the task.
+2. A tuple may be removed from the index once it is before the edge, and before t_e of every tuple
+   not yet given out; ``HORIZON`` is this bound as of the last task given out. For each tuple of a
+   stream that a task inserts it removes up to two, if they are removable. While two are, the number
+   of unremoved tuples shrinks; otherwise there are at most those of 1 and 2 n. Tasks in flight have
+   yet to remove 2 Q n more: in all ``window + (3 Q + 4) n``.
+3. The ring of a sliding window has that many slots, and one for each tuple that a merge may hold
+   back. A slot is therefore reused only when no thread reads the tuple in it.
 
-# ASSUME: the paper calls the latest tuple of a window t_l where it filters those before it, and the
-# earliest one t_e where the search ends; they are exchanged there. Here t_e is where a window
-# begins.
-# ASSUME: the paper's edge is a tuple. Here it is that of a task: a word a task instead of a word a
-# tuple, and no more than a task that is searched tuple by tuple although it is indexed.
+# ASSUME: in the paper t_l is the latest tuple of a window and t_e the earliest, but it filters the
+# tuples before t_l and ends the search at t_e: the names are exchanged there. Here a window begins
+# at t_e.
+# ASSUME: the paper's edge is a tuple, here a task: one word a task instead of one a tuple, and at
+# most one task is searched tuple by tuple although it is indexed.
 """
 
 from __future__ import annotations
@@ -54,67 +54,67 @@ from operators.core.vectors import COPIED, WITHIN, peek, poke, within_some
 from operators.join.feed import NEITHER, side_of_next, time_of
 from operators.join.window import behind
 
-# Words of the queue. What is written together lies on one line with its lock: for each task these
-# lines go from core to core.
-# The mutex. Under it: tasks taken so far, which is read without it, too; the next tuple of R and of
-# S, where they lie in memory, and which tuple of each is removed next.
+# Words of the queue. Words written together share a cache line with their lock: each task moves
+# these lines from core to core.
+# The mutex. Under it: tasks taken so far, which is read without it, too; by side the next tuple,
+# that tuple's slot in memory, and the next tuple to remove.
 LOCK, NEXT_TASK, NEXT, PLACE, REMOVED = 0, 1, 2, 4, 6
-# Under the mutex, and seldom written: by side, where time windows begin, whether tuples are not
-# indexed now, and whether a merge is under way; merges for which no task is given out now; how many
-# are under way, since when, and how long there were any before.
+# Under the mutex, seldom written. By side: the begin of time windows, whether tuples are held back
+# from the index, and whether a merge is in flight. Then: how many merges stop the assignment of
+# tasks; how many merges are in flight, since when, and the total time of earlier ones.
 CURSOR, HELD, MERGING = LINE_WORDS, LINE_WORDS + 2, LINE_WORDS + 4
 HELD_BACK = LINE_WORDS + 6
 MERGES, MERGES_BEGAN, MERGE_NS = 2 * LINE_WORDS, 2 * LINE_WORDS + 1, 2 * LINE_WORDS + 2
-# Of whoever has the output: the first task that is not given out, and how many of its tuples are;
-# read by all, too: HORIZON, by side, before which no tuple is asked for.
+# Under OUTPUT_LOCK: the first task that is not given out, and how many of that task's tuples are.
+# HORIZON, by side, is read by all threads: no search reaches a tuple before it.
 OUTPUT_LOCK = 3 * LINE_WORDS
 HEAD, GIVEN, HORIZON = OUTPUT_LOCK + 1, OUTPUT_LOCK + 2, OUTPUT_LOCK + 3
-# Of whoever moves the edge: the first task that is not done, the first tuple of each stream that is
-# not indexed, where that would be without merges, and whether it stays because of one.
+# Under EDGE_LOCK: the first task that is not done; by side the first tuple that is not indexed,
+# where it would be without merges, and whether a merge freezes it.
 EDGE_LOCK = 4 * LINE_WORDS
 EDGE_TASK, EDGE, PASSED, FROZEN = EDGE_LOCK + 1, EDGE_LOCK + 2, EDGE_LOCK + 4, EDGE_LOCK + 6
 QUEUE_WORDS = 5 * LINE_WORDS
 
-# Words of a task in the ring of them, a line each: its number and one more when it is done; how
-# many tuples it has; the positions behind its last ones; before which no tuple of it or of later
-# ones asks for any; when it was taken, if somebody wants to know.
+# Words of a task, a cache line each in a ring: the number plus one when it is done; the number of
+# tuples; by side the position after the last tuple, and the position before which neither this task
+# nor a later one searches; the time of taking, if timed.
 DONE, COUNT_OF, END_OF, HORIZON_OF, TAKEN_AT = 0, 1, 2, 4, 6
 
-# What ``take`` answers.
+# Answers of ``take``.
 TOOK = 1  # a task
 BUSY = 2  # another thread has the mutex
-HOLDING = 3  # a merge holds assignment back, or tasks have run too far ahead
-DUE = 4  # a merge, which this thread has to make; of which stream is in its words
+HOLDING = 3  # a merge stops assignment, or tasks have run too far ahead
+DUE = 4  # a merge, which this thread has to make; the thread's words name the stream
 AT_THE_END = 5  # all tuples are given out
-WAITING = 6  # all tuples are taken, and not all of them given out; or the thread has no part now
+WAITING = 6  # all tuples are taken but not all given out; or the thread takes no part now
 
 
 class Stream(NamedTuple):
-    """A stream's sliding window: a ring, in which a tuple's slot is its position modulo its size.
+    """A stream's sliding window: a ring, where the slot of a tuple is its position modulo the size.
 
-    Behind the last slot the first ones come once more, so that a search reads across the end.
+    The first slots are repeated after the last, so that a search reads across the end.
     """
 
     keys: np.ndarray  # (slots + WITHIN)
-    times: np.ndarray  # (slots) of a time window, else one word that nobody reads
+    times: np.ndarray  # (slots) of a time window, else one unused word
 
 
 class Queue(NamedTuple):
-    """What all threads share, but for the indexes and the state of merges."""
+    """The data that all threads share, except indexes and the state of merges."""
 
     words: np.ndarray  # see above
     tasks: np.ndarray  # (tasks * LINE_WORDS): see above
     statuses: np.ndarray  # (tasks * stride): a word a tuple
-    # (threads * room_words): results, of each thread in a ring of its own.
+    # (threads * room_words): results, in one ring a thread.
     rooms: np.ndarray
-    freed: np.ndarray  # (threads * LINE_WORDS): how much of it was given out, counted on
+    freed: np.ndarray  # (threads * LINE_WORDS): running total of results given out
     r: Stream
-    s: Stream  # of a self join: that of R once more
+    s: Stream  # in a self join: `r` again
     task_size: int
     task_mask: int  # tasks in the ring, less one
     stride: int  # words of a task in `statuses`
     room: int  # words of such a ring, a power of two
-    room_words: int  # and with those that lie behind it, where nothing is kept
+    room_words: int  # with the padding after it
     slots: int  # of a stream's ring, a power of two
     window: int
     span: int
@@ -125,17 +125,17 @@ class Queue(NamedTuple):
 
 
 class Task(NamedTuple):
-    """The task that a thread has: columns, a place a tuple in the order of arrival."""
+    """The task of a thread: columns, with one entry a tuple in the order of arrival."""
 
     sides: np.ndarray
     positions: np.ndarray
     keys: np.ndarray
     earliest: np.ndarray  # t_e, a position of the other stream
-    ends: np.ndarray  # the position behind t_l
+    ends: np.ndarray  # the position after t_l
 
 
 def power_of_two(least: int) -> int:
-    """Return the least power of two that is no less.
+    """Return the least power of two that is `least` or more.
 
     Examples
     --------
@@ -146,12 +146,12 @@ def power_of_two(least: int) -> int:
 
 
 def slack_of(tasks: int, task_size: int) -> int:
-    """Return how many tuples of a stream may be indexed and not removed, beyond a window."""
+    """Return the largest number of indexed tuples of a stream, beyond a window."""
     return (3 * tasks + 4) * task_size
 
 
 def make_task(task_size: int) -> Task:
-    """Return room for the tuples of a task."""
+    """Return an empty task."""
     return Task(*(aligned_words(task_size) for _ in Task._fields))
 
 
@@ -206,16 +206,16 @@ def make_queue(
 
 @inlined
 def try_lock(words, lock):
-    """Take one of the queue's three locks, or say that another thread has it; nobody waits."""
-    # RELAXED: a look that keeps the line shared until it is worth an exchange. ACQUIRE keeps what
-    # follows behind it, and sees what the thread did that had the lock before; pairs with unlock.
+    """Try to take one of the queue's three locks, without waiting; return whether it was free."""
+    # RELAXED: a test that keeps the cache line shared until an exchange may succeed. ACQUIRE: the
+    # previous critical section happens before this one; pairs with the RELEASE in unlock.
     return load(words, lock, RELAXED) == 0 and exchange(words, lock, 1, ACQUIRE) == 0
 
 
 @inlined
 def unlock(words, lock):
     """Give a lock back."""
-    # RELEASE keeps what precedes it before it; pairs with the exchange in try_lock.
+    # RELEASE: publishes the critical section; pairs with the exchange in try_lock.
     store(words, lock, 0, RELEASE)
 
 
@@ -224,26 +224,26 @@ def unlock(words, lock):
 
 @inlined
 def probed_by(queue, side):
-    """Return the side whose window a tuple of `side` looks at."""
+    """Return the side whose window a tuple of `side` probes."""
     return (1 - side) * queue.two_way
 
 
 @inlined
 def task_words(queue, task):
-    """Return where the words of a task lie."""
+    """Return the offset of a task's words."""
     return (task & queue.task_mask) * LINE_WORDS
 
 
 @inlined
 def horizon_of(queue, side):
-    """Return before which position of a stream no tuple that is not taken yet asks for any."""
+    """Return the position of a stream before which no tuple not yet taken will search."""
     words = queue.words
     return max(words[NEXT + side] - queue.window, words[CURSOR + side])
 
 
 @inlined
 def takes_part(queue, number, taken):
-    """Whether a thread takes part: how many do changes with the tuples that were taken."""
+    """Whether a thread takes part: the number of active threads depends on `taken`."""
     phase = min(taken // queue.every, len(queue.changes) - 1)
     return number < queue.changes[phase]
 
@@ -252,8 +252,8 @@ def takes_part(queue, number, taken):
 def has_run_ahead(queue):
     """Whether the next task has to wait until earlier ones are given out and done."""
     words = queue.words
-    # ACQUIRE: what threads did for the tasks before is done, and their slots are nobody's; pairs
-    # with the RELEASE of whoever moves head and edge.
+    # ACQUIRE: the work on earlier tasks happened before, and their slots are free; pairs with the
+    # RELEASE that moves head or edge.
     behind_all = min(load(words, HEAD, ACQUIRE), load(words, EDGE_TASK, ACQUIRE))
     return words[NEXT_TASK] - behind_all > queue.task_mask
 
@@ -261,20 +261,20 @@ def has_run_ahead(queue):
 @inlined
 def holds_too_many(queue, side):
     """Whether a merge holds back as many tuples of a stream as it may."""
-    # ACQUIRE: what is before the edge is in the index, and its slots are nobody's; pairs with the
-    # RELEASE of whoever moves the edge.
+    # ACQUIRE: all tuples before the edge are in the index, and their slots free; pairs with the
+    # RELEASE that moves the edge.
     waiting = queue.words[NEXT + side] - load(queue.words, EDGE + side, ACQUIRE)
     return waiting + queue.task_size > queue.held_most
 
 
 @inlined
 def looks_free(queue, merges):
-    """Whether it looks as if a task could be taken: for a thread that could not, without the mutex.
+    """Whether a task can probably be taken, without the mutex, for a thread that was refused.
 
-    A thread that waits writes nothing, and takes no line from those that it waits for.
+    A waiting thread writes nothing, and so takes no cache line from the threads it waits for.
     """
     words = queue.words
-    # RELAXED, all of them: where it is old news, who looks again sees it.
+    # RELAXED, all of them: a stale value is corrected at the next test.
     behind_all = min(load(words, HEAD, RELAXED), load(words, EDGE_TASK, RELAXED))
     free = load(words, NEXT_TASK, RELAXED) - behind_all <= queue.task_mask
     if merges:
@@ -287,16 +287,16 @@ def looks_free(queue, merges):
 
 @inlined
 def looks_taken(queue, feed):
-    """Whether it looks as if all tuples were taken, and not all of them given out, likewise."""
+    """Whether all tuples are probably taken but not all given out, without the mutex."""
     words = queue.words
-    # RELAXED, all of them: these numbers grow, and who looks again sees it.
+    # RELAXED, all of them: these numbers only grow, and the next test sees later ones.
     left = load(words, NEXT, RELAXED) < feed.end_r or load(words, NEXT + 1, RELAXED) < feed.end_s
     return not left and load(words, HEAD, RELAXED) != load(words, NEXT_TASK, RELAXED)
 
 
 @inlined
 def looks_without_part(queue, number, feed):
-    """Whether it looks as if a thread had no part now, and others had, likewise."""
+    """Whether a thread probably takes no part now while others do, without the mutex."""
     words = queue.words
     r, s = load(words, NEXT, RELAXED), load(words, NEXT + 1, RELAXED)
     return (r < feed.end_r or s < feed.end_s) and not takes_part(queue, number, r + s)
@@ -306,7 +306,7 @@ def looks_without_part(queue, number, feed):
 def earliest_of(queue, other, probed, time, end):
     """Return t_e of a tuple whose t_l is right before `end`; under the mutex.
 
-    A time window begins where no tuple is too old; what that asks is not asked for again.
+    A time window begins after the tuples that are too old; CURSOR makes the search incremental.
     """
     earliest = max(end - queue.window, 0)
     if queue.span > 0:
@@ -321,9 +321,9 @@ def earliest_of(queue, other, probed, time, end):
 
 @inlined
 def enter_window(queue, mine, other, task, feed, side, position, place, end, at):
-    """Let a tuple, which lies at a place in memory, enter its window as tuple `at` of a task.
+    """Enter the tuple at slot `place` in memory into the window, as tuple `at` of a task.
 
-    `end` is the position behind t_l. Under the mutex.
+    `end` is the position after t_l. Under the mutex.
     """
     key = peek(feed.r if side == 0 else feed.s, place)
     slot = position & (queue.slots - 1)
@@ -343,7 +343,7 @@ def enter_window(queue, mine, other, task, feed, side, position, place, end, at)
 
 @inlined
 def take_tuples(queue, task, feed):
-    """Take up to `task_size` tuples into a task, and return how many; under the mutex."""
+    """Take up to `task_size` tuples into a task and return their number; under the mutex."""
     words = queue.words
     r, s, place_r, place_s = words[NEXT], words[NEXT + 1], words[PLACE], words[PLACE + 1]
     count = 0
@@ -359,7 +359,7 @@ def take_tuples(queue, task, feed):
             enter_window(queue, queue.s, queue.r, task, feed, 1, s, place_s, r, count)
             s, place_s = s + 1, behind(place_s, len(feed.s))
         count += 1
-    # RELAXED: who looks without the mutex asks for the numbers alone.
+    # RELAXED: readers without the mutex need the numbers alone.
     store(words, NEXT, r, RELAXED)
     store(words, NEXT + 1, s, RELAXED)
     words[PLACE], words[PLACE + 1] = place_r, place_s
@@ -368,7 +368,7 @@ def take_tuples(queue, task, feed):
 
 @inlined
 def note_task(queue, number, count, horizon_r, horizon_s, timed):
-    """Write what others have to know of a task; under the mutex."""
+    """Write the words of a task that other threads read; under the mutex."""
     words, line = queue.tasks, task_words(queue, number)
     poke(words, line + COUNT_OF, count)
     poke(words, line + END_OF, queue.words[NEXT])
@@ -381,16 +381,16 @@ def note_task(queue, number, count, horizon_r, horizon_s, timed):
 
 @inlined
 def removable(queue, side):
-    """Return before which position tuples may be removed from the index."""
-    # ACQUIRE: those who asked for them have ended, and those who inserted them; pair with the
-    # RELEASE of whoever moves head and edge.
+    """Return the position before which tuples may be removed from the index."""
+    # ACQUIRE: searches for these tuples and their insertions happened before; pairs with the
+    # RELEASE that moves head or edge.
     asked = load(queue.words, HORIZON + side, ACQUIRE)
     return min(asked, load(queue.words, EDGE + side, ACQUIRE))
 
 
 @inlined
 def assign_removals(queue, side, inserted):
-    """Return up to which position a task removes tuples of a stream, of which it inserts some."""
+    """Return the end of the range that a task inserting `inserted` tuples of a stream removes."""
     first = queue.words[REMOVED + side]
     end = max(min(removable(queue, side), first + 2 * inserted), first)
     queue.words[REMOVED + side] = end
@@ -402,7 +402,7 @@ def assign_removals(queue, side, inserted):
 
 @inlined
 def search_ring(queue, stream, begin, end, low, high, out, count):
-    """Write the positions from `begin` up to `end` whose keys lie in a band behind ``out[:count]``.
+    """Append the positions in ``[begin, end)`` whose keys lie in a band to ``out[:count]``.
 
     Returns the new count.
     """
@@ -423,11 +423,11 @@ def search_ring(queue, stream, begin, end, low, high, out, count):
 
 @inlined
 def move_edge(queue):
-    """Move the edge behind the tasks that are done; for who has EDGE_LOCK."""
+    """Move the edge past the tasks that are done; under EDGE_LOCK."""
     words = queue.words
     first = words[EDGE_TASK]
     task = first
-    # ACQUIRE sees what was inserted for the task; pairs with the RELEASE of who has done it.
+    # ACQUIRE: sees the insertions of the task; pairs with the RELEASE of DONE in end_task.
     while load(queue.tasks, task_words(queue, task) + DONE, ACQUIRE) == task + 1:
         line = task_words(queue, task)
         for side in range(2):
@@ -436,23 +436,23 @@ def move_edge(queue):
     if task != first:
         for side in range(2):
             if words[FROZEN + side] == 0:
-                # RELEASE: who reads the edge finds in the index what is before it.
+                # RELEASE: a reader of the edge finds all tuples before it in the index.
                 store(words, EDGE + side, words[PASSED + side], RELEASE)
-        # RELEASE: who reuses the tasks' words comes behind those who read them.
+        # RELEASE: the words of these tasks are read before another thread reuses them.
         store(words, EDGE_TASK, task, RELEASE)
 
 
 @inlined
 def edge_may_move(queue):
-    """Whether it looks as if the first task that was not done is done."""
-    # RELAXED: where it is old news, who looks again sees it, and who moves the edge looks itself.
+    """Whether the task at the edge is probably done, without the lock."""
+    # RELAXED: a stale value is corrected at the next test, and move_edge loads again.
     task = load(queue.words, EDGE_TASK, RELAXED)
     return load(queue.tasks, task_words(queue, task) + DONE, RELAXED) == task + 1
 
 
 @inlined
 def try_edge(queue):
-    """Move the edge, if there is cause and no other thread is about to."""
+    """Move the edge, if the task there is done and no other thread has the lock."""
     if not edge_may_move(queue):
         return
     if try_lock(queue.words, EDGE_LOCK):

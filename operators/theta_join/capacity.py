@@ -1,4 +1,4 @@
-"""How much room a join's windows need, from when its tuples arrive."""
+"""The capacity that a join's windows need, given the arrival times of the tuples."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ def most_in_window(times: np.ndarray, is_r: np.ndarray, extent: Extent, shares: 
     Parameters
     ----------
     times : int64 array
-        Of all tuples, by rank.
+        The times of all tuples, by rank.
     is_r : bool array
         By rank, whether a tuple is R's.
     extent : Extent
     shares : int
-        Every thread keeps the tuples whose rank is its own number modulo so many.
+        Each thread keeps the tuples whose rank modulo `shares` is the thread's number.
     """
     span = extent.count - 1 if extent.count else extent.span
     most = 0
     for mine in (is_r, ~is_r):
         ranks = np.flatnonzero(mine)
-        # What a window of count goes by is a tuple's number in its logical stream.
+        # Count windows purge by a tuple's number in the logical stream.
         stamps = np.arange(len(ranks)) if extent.count else times[ranks]
         for thread in range(shares):
             most = max(most, most_within(stamps[ranks % shares == thread], span))

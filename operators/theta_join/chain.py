@@ -1,4 +1,4 @@
-"""What both handshake joins have in common: cores in a chain, their messages, and the driver.
+"""The common part of both handshake joins: cores in a chain, their messages, and the driver.
 
 R flows through the chain from left to right, S from right to left::
 
@@ -6,26 +6,26 @@ R flows through the chain from left to right, S from right to left::
     driver ------------->  | core 0 |       | core 1 |       | core 2 |  <------------- driver
                            +--------+  <--  +--------+  <--  +--------+     <-- S
                                 |                |                |
-                                +----------------+----------------+---> who takes pairs
+                                +----------------+----------------+---> thread that takes pairs
 
-Each arrow is a ring (`operators.core.spsc_ring`). What a ring brings comes in the order in which it
-was sent. Beside the rings there are shared words, each written by one core: how full its windows
-are, for its neighbours, and how far it is and whether it has ended, for who takes pairs.
+Each arrow is a ring (`operators.core.spsc_ring`), first in, first out. In addition there are shared
+words, each written by one core: the sizes of the windows, for the neighbours, and the watermarks
+and the end of the core, for the thread that takes pairs.
 
-The driver reads ready tuples in rank order. It numbers each stream's tuples by *position* and tells
-each tuple its *horizon*: the first position of the other stream that has not expired when it
-arrives. A pair counts exactly when each tuple's position is at or behind the other's horizon. So
-the pairs are those of the sequential join with the opposite purge, whatever way tuples take through
-the chain; that some expire in a core sooner or later says only how long they take up room.
+The driver reads ready tuples in rank order. It numbers each stream's tuples by *position* and gives
+each tuple a *horizon*: the first position of the other stream that has not expired when the tuple
+arrives. A pair counts exactly when each tuple's position is at or after the other's horizon. The
+pairs are therefore those of the sequential join with the opposite purge, whichever way tuples take
+through the chain; the time at which a core drops a tuple affects only the capacity.
 
 # ASSUME: the driver's order is that of a gate in front of it, as for every other join here; the
-# handshake joins' own papers take it as given.
+# handshake joins' papers take it as given.
 # ASSUME: a message refers to a row in memory and has no copy of the attributes.
-# ASSUME: a message is for what has to come in order. Of how far a core is, and how full, the newest
-# value alone counts: a word that is written over has it at once and is never full, so that no core
-# waits for room to tell it. Who takes pairs reads all cores' words and then empties their rings, as
-# what a word stands for was sent before it (release, acquire). So punctuations are sent along the
-# chain for a silent stream alone, whose tuples say nothing.
+# ASSUME: messages are for data that has to arrive in order. Of a core's progress and size only the
+# latest value counts: a word that is overwritten is never full, so that no core waits for room to
+# publish it. The thread that takes pairs reads all cores' words and then empties their rings, since
+# pairs are sent before the word that covers them (release, acquire). Punctuations are therefore
+# sent along the chain only for a silent stream, whose tuples carry no progress.
 # ASSUME: the cores' windows hold the numbers that are compared in columns and a core compares the
 # tuples that wait in a ring in one pass, as ScaleJoin does here.
 """
@@ -59,18 +59,18 @@ from operators.theta_join.predicates import Predicate
 from operators.theta_join.scale_join import LEVELS
 from operators.theta_join.window import check_capacity
 
-# A message: its kind, and of a tuple its rank, position, horizon, timestamp and row. Of the others
+# A message: the kind; for a tuple the rank, position, horizon, timestamp and row. For other kinds
 # the second word is a position of the stream that they are about, or a rank.
 TUPLE, ACKNOWLEDGED, ENDED, EXPIRED, PUNCTUATION, NO_MORE = range(6)
 KIND, RANK, POSITION, HORIZON, TIMESTAMP, ROW = range(6)
 MESSAGE_WORDS = 6
-# How many of them wait between two cores by default. Of 64, 256, 1,024 and 4,096 at windows of
-# 60,000 the two joins made 30, 34, 35, 34 and 29, 31, 31, 31 billion comparisons/s with 2 threads,
-# 28, 27, 29, 27 and 21, 25, 27, 28 with 4 (two runs each, two cores of an EPYC). 256 is at most
-# about a tenth below the best, and lets a third more tuples be under way than 64, with 2 threads.
+# The most messages between two cores, by default. Of 64, 256, 1,024 and 4,096 at windows of 60,000
+# the two joins made 30, 34, 35, 34 and 29, 31, 31, 31 billion comparisons/s with 2 threads, 28, 27,
+# 29, 27 and 21, 25, 27, 28 with 4 (two runs each, two cores of an EPYC). 256 is at most about a
+# tenth below the best, and lets a third more tuples be in flight than 64, with 2 threads.
 MESSAGES = 256
-# How many pairs wait behind a core. With 128 and 512 the handshake join made 0.84 [0.62, 0.99] and
-# 0.88 [0.69, 1.00] times as many comparisons/s, the low-latency one 0.97 and 0.98 (two threads,
+# The most pairs that wait after a core. With 128 and 512 the handshake join made 0.84 [0.62, 0.99]
+# and 0.88 [0.69, 1.00] times as many comparisons/s, the low-latency one 0.97 and 0.98 (two threads,
 # three pairs in turns, same machine).
 PAIRS = 256
 # After the last tuple everything has expired.
@@ -78,30 +78,30 @@ EVERYTHING = 1 << 62
 
 
 class Chain(NamedTuple):
-    """What cores, the driver and the thread that takes pairs share."""
+    """The data that cores, the driver and the thread that takes pairs share."""
 
     gate_in: TGateState
     # (2 * cores): into core c, from the left ring c, from the right ring cores + c.
     ways: Rings
     pairs: Rings  # (cores): a pair's key and record
-    # Lines, by core: written by that core, read by its neighbours and by who takes pairs.
+    # Cache lines, by core: written by that core, read by neighbours or the thread that takes pairs.
     sizes: np.ndarray  # (cores * 2): tuples of R and of S in a core
-    marks: np.ndarray  # (cores * 2): all of R, and of S, of a lower rank are done
-    ended: np.ndarray  # (cores): 1 behind the core's last pair
+    marks: np.ndarray  # (cores * 2): watermarks: all of R, and of S, of a lower rank are done
+    ended: np.ndarray  # (cores): 1 after the core's last pair
     cores: int
     record: int
     r_streams: int
 
 
 def check(name: str, extent: Extent, shape: Shape) -> None:
-    """Refuse what a handshake join does not do.
+    """Refuse settings that handshake joins do not support.
 
     Raises
     ------
     UsageError
         For several physical streams, another purge, or windows of no size or too many tuples.
     """
-    # A chain's windows are made larger than this; whoever asks is told of what was asked for.
+    # Chains make larger windows than this; the message names the requested capacity.
     check_capacity(shape.capacity)
     if (shape.r_streams, shape.s_streams) != (1, 1):
         raise UsageError(
@@ -113,7 +113,7 @@ def check(name: str, extent: Extent, shape: Shape) -> None:
 
 
 def make_chain(predicate: Predicate, shape: Shape, ahead: int, messages: int, pairs: int) -> Chain:
-    """Return what the threads of a chain share."""
+    """Return the data that the threads of a chain share."""
     cores = shape.threads
     return Chain(
         t_gate.make_state(2, 1, ahead, LEVELS),
@@ -131,7 +131,7 @@ def make_chain(predicate: Predicate, shape: Shape, ahead: int, messages: int, pa
 
 @inlined
 def send(rings, ring, kind, position):
-    """Send a message that is no tuple: whether there was room."""
+    """Send a message other than a tuple; return whether there was room."""
     place = claim(rings, ring)
     if place == NO_SLOT:
         return False
@@ -143,9 +143,9 @@ def send(rings, ring, kind, position):
 
 @inlined
 def room(rings, ring):
-    """Return how many messages a ring has room for, for its producer: at least so many."""
+    """Return a lower bound on the free slots of a ring, for the producer."""
     base = ring * RING_WORDS
-    # RELAXED: the producer's own position and copy.
+    # RELAXED: the producer alone writes this position and the cached one.
     written = load(rings.positions, base + WRITTEN, RELAXED)
     left = rings.capacity - (written - load(rings.positions, base + SEEN_READ, RELAXED))
     if left < 2:
@@ -168,5 +168,5 @@ def send_tuple(rings, ring, place, rank, position, horizon, timestamp, row):
 
 @inlined
 def way_of(chain, side, core):
-    """Return the ring that brings a core the tuples of a side."""
+    """Return the ring with the tuples of a side for a core."""
     return core if side == R else chain.cores + core

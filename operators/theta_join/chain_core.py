@@ -1,8 +1,8 @@
-"""What one core of a chain keeps, and how tuples of a batch are compared and their pairs sent.
+"""The windows of one core of a chain, the comparison of a batch, and the sending of pairs.
 
-A core takes some messages, notes which of its windows each tuple is compared with, as they are then
-(`ask`), and compares all of them in a pass a window. A pair counts when each of its tuples is at or
-behind the other's horizon (`operators.theta_join.chain`), and unless both were filled in.
+A core takes some messages, notes for each tuple the windows to compare with and their current
+extent (`ask`), and makes all comparisons in one pass a window. A pair counts when each tuple is at
+or after the other's horizon (`operators.theta_join.chain`), unless both were filled in.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ from operators.theta_join.window import (
     without_lowest_bit,
 )
 
-# A core's words: comparisons, the batch that it is at, and how many tuples were filled in.
+# A core's words: comparisons; tuples of the batch, tuples and chunks given out; filled-in tuples.
 COMPARISONS, BATCH, GIVEN, GIVEN_CHUNK, FILLED = range(5)
-# By target: how many tuples of the batch are compared with it.
+# By target: the number of tuples of the batch that are compared with it.
 ASKED = 5
 NEEDED = 8  # and the oldest position that has to stay
 OWN_WORDS = 2 * LINE_WORDS  # those of a variant follow
 CORE_WORDS = 6 * LINE_WORDS
-# What a tuple of the batch is compared with.
+# The targets: windows that a tuple of the batch is compared with.
 WITH_S, WITH_R, WITH_FLYING = range(3)
 # Words of a tuple of the batch.
 TARGET, NUMBER, ITS_RANK, ITS_POSITION, ITS_HORIZON, ITS_TIMESTAMP, ITS_ROW = range(7)
 BATCH_WORDS = 7
-# A window's tuple has these beside its row and rank; its stamp is its position.
+# A window's tuple has these in addition to row and rank; the stamp is the position.
 EXTRA_HORIZON, EXTRA_TIMESTAMP = 0, 1
 EXTRAS = 2
 
 
 class Core(NamedTuple):
-    """What one core keeps for itself."""
+    """The data of one core."""
 
     r: Window
     s: Window
-    flying: Window  # S tuples that were handed on and are not acknowledged yet
+    flying: Window  # tuples of S in flight: handed on and not acknowledged yet
     extras_r: np.ndarray
     extras_s: np.ndarray
     extras_flying: np.ndarray
@@ -92,7 +92,7 @@ def make_core(predicate: Predicate, tables: Any, capacity: int, flying: int, num
 
 @inlined
 def asking_of(core, target):
-    """Return the comparisons with a target."""
+    """Return the comparing tuples of a target."""
     if target == WITH_S:
         return core.asking_s
     return core.asking_r if target == WITH_R else core.asking_flying
@@ -100,7 +100,7 @@ def asking_of(core, target):
 
 @inlined
 def window_of(core, target):
-    """Return the window that is the target."""
+    """Return the window of a target."""
     if target == WITH_S:
         return core.s
     return core.r if target == WITH_R else core.flying
@@ -108,7 +108,7 @@ def window_of(core, target):
 
 @inlined
 def extra_of(core, target, place, word):
-    """Return what else belongs to the tuple at a place of a target."""
+    """Return an extra word of the tuple in a slot of a target."""
     at = EXTRAS * place + word
     if target == WITH_S:
         return peek(core.extras_s, at)
@@ -117,7 +117,7 @@ def extra_of(core, target, place, word):
 
 @inlined
 def set_extra(core, target, place, word, value):
-    """Keep what else belongs to the tuple at a place of a target."""
+    """Set an extra word of the tuple in a slot of a target."""
     at = EXTRAS * place + word
     if target == WITH_S:
         poke(core.extras_s, at, value)
@@ -129,7 +129,7 @@ def set_extra(core, target, place, word, value):
 
 @inlined
 def has_room(core, target):
-    """Whether a window has room for a tuple beside all that this batch is compared with."""
+    """Whether a window has room for a tuple in addition to those that this batch needs."""
     window = window_of(core, target)
     return window.words[windows.NEXT] - core.words[NEEDED + target] < window.capacity
 
@@ -138,7 +138,7 @@ def has_room(core, target):
 def begin_batch(core):
     """Begin another batch: all pairs of the last one were given out.
 
-    What its tuples are compared with stays until the next one, whatever leaves the windows.
+    The tuples that the batch is compared with stay until the next one, even if purged.
     """
     words = core.words
     words[BATCH], words[GIVEN], words[GIVEN_CHUNK] = 0, 0, 0
@@ -153,10 +153,10 @@ class CoreSteps(NamedTuple):
     """The steps of a core under a predicate, as inlined functions.
 
     ``keep(core, chain, place, side, target)`` puts the tuple of a message into a window; False when
-    there is no room; ``keep_tuple(core, target, side, ...)`` one that came otherwise.
-    ``ask(core, chain, place, side, target, end)`` lets it be compared with the target's positions
-    below `end`. ``compare(core)`` makes the comparisons of the batch; ``emit(chain, core)`` sends
-    its pairs: READY, or NOT_READY where there is no room now.
+    there is no room; ``keep_tuple(core, target, side, ...)`` does so without a message.
+    ``ask(core, chain, place, side, target, end)`` adds it to the batch, to be compared with the
+    target's positions below `end`. ``compare(core)`` makes the comparisons of the batch;
+    ``emit(chain, core)`` sends the pairs: READY, or NOT_READY when there is no room now.
     """
 
     keep: Callable[..., bool]
@@ -182,7 +182,7 @@ def make_emit(predicate: Predicate) -> Callable[..., int]:
         counts = (
             peek(window.stamps, kept) >= peek(batch, at + ITS_HORIZON)
             and peek(batch, at + ITS_POSITION) >= extra_of(core, target, kept, EXTRA_HORIZON)
-            # Those that were filled in have met before.
+            # Two filled-in tuples do not form a pair.
             and later >= core.words[FILLED]
         )
         if not counts:
@@ -286,26 +286,26 @@ def make_core_steps(predicate: Predicate) -> CoreSteps:
 
 @inlined
 def compared(core):
-    """Return how many comparisons a core has made."""
+    """Return the number of comparisons that a core has made."""
     return core.words[COMPARISONS]
 
 
 @inlined
 def end_core(chain, core):
-    """Say that a core's last pair is sent."""
-    # RELEASE, so that who sees it finds every pair in the ring.
+    """Publish that a core's last pair is sent."""
+    # RELEASE: a thread that sees it finds every pair in the ring.
     store(chain.ended, core.number * LINE_WORDS, 1, RELEASE)
 
 
 def check_core(core: Core) -> None:
-    """Check the windows of a core at rest.
+    """Check the windows of a core in a quiescent state.
 
     Raises
     ------
     AssertionError
-        Naming the core and the invariant.
+        When an invariant does not hold; the message names it and the core.
     """
-    for name, each in (("R", core.r), ("S", core.s), ("S under way", core.flying)):
+    for name, each in (("R", core.r), ("S", core.s), ("S in flight", core.flying)):
         try:
             windows.check_invariants(each)
         except AssertionError as error:
@@ -314,7 +314,7 @@ def check_core(core: Core) -> None:
 
 @inlined
 def forward(chain, ring, window, extras, position):
-    """Send a tuple of a window on: whether there was room."""
+    """Send a tuple of a window on; return whether there was room."""
     place = claim(chain.ways, ring)
     if place == NO_SLOT:
         return False
@@ -328,12 +328,12 @@ def forward(chain, ring, window, extras, position):
 
 
 def check_chain(state: State) -> None:
-    """Check gate, rings and windows of a chain at rest.
+    """Check gate, rings and windows of a chain in a quiescent state.
 
     Raises
     ------
     AssertionError
-        Naming the core and the invariant.
+        When an invariant does not hold; the message names it and the core.
     """
     t_gate.check_invariants(state.shared.gate_in)
     spsc_ring.check_invariants(state.shared.ways)

@@ -1,8 +1,8 @@
-"""The thread that feeds both ends of a chain: tuples in rank order, and what has expired.
+"""The thread that feeds both ends of a chain: tuples in rank order, and news of expiry.
 
-Before a tuple it sends its horizon on the same way, as news of what has expired in the other
-stream; after so many tuples of one stream alone it tells the other end how far it is (a
-punctuation). At the end it lets everything expire and says to both ends that no more is coming.
+Before a tuple it sends the tuple's horizon on the same way, as news of expiry in the other stream.
+After `punctuate_each` tuples of one stream alone it sends the rank to the other end (a
+punctuation). At the end it lets everything expire and tells both ends that no more is coming.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import END, NOT_READY, READY
+from operators.contract import END, NOT_READY, READY, UsageError
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.marks import mark
 from operators.core.spsc_ring import NO_SLOT, claim
 from operators.core.vectors import peek, poke
 from operators.gate import t_gate
@@ -28,14 +29,13 @@ from operators.theta_join.chain import (
 )
 from operators.theta_join.family import WINDOW_FULL, Extent, R, S
 
-# A stream's tuples that are sent before the other end is told how far the driver is. 8 and 32
-# made 1.05 [1.01, 1.13] and 1.03 [0.99, 1.06] times as many comparisons/s (low-latency, two
-# threads, three pairs in turns, two cores of an EPYC): nothing to choose by.
+# A stream's tuples that are sent before the other end gets a punctuation. 8 and 32 made 1.05 [1.01,
+# 1.13] and 1.03 [0.99, 1.06] times as many comparisons/s (low-latency, two threads, three pairs in
+# turns, two cores of an EPYC): no reason to choose either.
 PUNCTUATE_EACH = 16
 
 # The driver's words: the next rank; by side the next position, the first that has not expired, and
-# what was sent since the other end last heard; whether a tuple waits for room, and what is said at
-# the end.
+# the tuples sent since the other end's last message; the stage of a waiting tuple, and of the end.
 NEXT_RANK = 0
 SEEN, FIRST, SINCE = 1, 3, 5
 WAITING, ENDING = 7, 8
@@ -45,25 +45,42 @@ class Driver(NamedTuple):
     """The thread that feeds both ends of the chain."""
 
     ready: np.ndarray  # a tuple of the gate
-    # Of each stream, by position: timestamps of what has not expired.
+    # By stream and position: timestamps of tuples that have not expired.
     times_r: np.ndarray
     times_s: np.ndarray
     words: np.ndarray
     span: int
     count: int
+    punctuate_each: int
 
 
-def make_driver(extent: Extent, capacity: int) -> Driver:
-    """Return a driver that knows the timestamps of so many tuples of each stream."""
+def make_driver(extent: Extent, capacity: int, punctuate_each: int = PUNCTUATE_EACH) -> Driver:
+    """Return a driver with room for the timestamps of `capacity` tuples of each stream.
+
+    Parameters
+    ----------
+    extent : Extent
+    capacity : int
+    punctuate_each : int
+        Tuples of one stream alone before the other end hears of them, at least 1.
+
+    Raises
+    ------
+    UsageError
+        When `punctuate_each` is smaller.
+    """
+    if punctuate_each < 1:
+        raise UsageError(f"punctuate_each is at least 1, received {punctuate_each}")
     times = (aligned_words(capacity + 1) for _ in "rs")
     return Driver(
-        aligned_words(4), *times, aligned_words(2 * LINE_WORDS), extent.span, extent.count
-    )
+        aligned_words(4), *times, aligned_words(2 * LINE_WORDS), extent.span, extent.count,
+        punctuate_each,
+    )  # fmt: skip
 
 
 @inlined
 def drive(chain, driver):
-    """Send the next ready tuple to its end of the chain: READY, NOT_READY or END."""
+    """Send the next ready tuple to the entry of its stream: READY, NOT_READY or END."""
     words = driver.words
     if words[ENDING] > 0:
         return say_the_end(chain, driver)
@@ -83,14 +100,14 @@ def drive(chain, driver):
 
 @inlined
 def drive_past(driver, side, timestamp):
-    """Give a tuple its rank and position, and let expire what it does.
+    """Assign a rank and position to a tuple, and let tuples expire.
 
-    False when there is no room for its timestamp.
+    False when there is no room for the timestamp.
     """
     words = driver.words
     own, other = (driver.times_r, driver.times_s) if side == R else (driver.times_s, driver.times_r)
     if driver.count == 0:
-        # Of both: nothing that comes later meets them.
+        # On both sides: no later tuple meets them.
         expire(words, 1 - side, other, timestamp - driver.span)
         expire(words, side, own, timestamp - driver.span)
     position = words[SEEN + side]
@@ -106,13 +123,13 @@ def drive_past(driver, side, timestamp):
 
 @inlined
 def seen(driver):
-    """Return how many tuples the driver has sent."""
+    """Return the number of tuples that the driver has sent."""
     return driver.words[NEXT_RANK]
 
 
 @inlined
 def expire(words, side, times, horizon):
-    """Let positions expire whose timestamps are below the horizon."""
+    """Expire positions with timestamps below the horizon."""
     first = words[FIRST + side]
     while first < words[SEEN + side] and peek(times, first % len(times)) < horizon:
         first += 1
@@ -121,13 +138,13 @@ def expire(words, side, times, horizon):
 
 @inlined
 def send_numbered(chain, driver):
-    """Send what expires, then the tuple that was numbered last, then a punctuation now and then."""
+    """Send the expiry, then the last numbered tuple, then a punctuation if it is time."""
     words = driver.words
     side = R if driver.ready[1] < chain.r_streams else S
     ring = way_of(chain, side, 0 if side == R else chain.cores - 1)
     back = way_of(chain, 1 - side, chain.cores - 1 if side == R else 0)
     if words[WAITING] == 1:
-        # Ahead of the tuple: what has expired it does not meet.
+        # Ahead of the tuple, which does not meet expired ones.
         if not send(chain.ways, ring, EXPIRED, words[FIRST + 1 - side]):
             return NOT_READY
         words[WAITING] = 2
@@ -142,12 +159,13 @@ def send_numbered(chain, driver):
         words[SINCE + side] += 1
         words[SINCE + 1 - side] = 0
         words[WAITING] = 3
-    if words[SINCE + side] >= PUNCTUATE_EACH:
+    if words[SINCE + side] >= driver.punctuate_each:
+        mark("handshake: a punctuation is due")
         if words[WAITING] == 3:
             if not send(chain.ways, back, PUNCTUATION, words[NEXT_RANK]):
                 return NOT_READY
             words[WAITING] = 4
-        # Where the other stream is silent nothing else tells what of this one has expired.
+        # If the other stream is silent, no other message carries the expiry of this one.
         if not send(chain.ways, back, EXPIRED, words[FIRST + side]):
             return NOT_READY
         words[SINCE + side] = 0
@@ -157,7 +175,7 @@ def send_numbered(chain, driver):
 
 @inlined
 def say_the_end(chain, driver):
-    """Tell both ends that everything has expired and that there is no more."""
+    """Tell both ends that everything has expired and that no more is coming."""
     words = driver.words
     while words[ENDING] <= 4:
         said = words[ENDING] - 1

@@ -1,24 +1,24 @@
-"""The family of theta joins: what each provides, what a bench takes, and what all agree on.
+"""The family of theta joins: the operations, the settings, and the conventions of every join.
 
 A theta join pairs tuples of two logical streams, R and S, that a predicate accepts, over sliding
 windows (section II of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream
-Join"). Each logical stream is delivered by any number of physical ones. They are numbered R's
-first, and their tuples are joined in the total order (timestamp, physical stream, position); a
-tuple's *rank* is its place there.
+Join"). Each logical stream is delivered by any number of physical ones. They are numbered, R's
+first, and their tuples are joined in the total order (timestamp, physical stream, position); the
+*rank* of a tuple is its number in that order.
 
-Which pairs are compared is said by the purge, when a tuple of timestamp t arrives:
+The purge decides which pairs are compared when a tuple of timestamp t arrives:
 
 own
-    The three-step procedure: the tuple is compared with the opposite window, enters its own, and
-    what is older than t - WS leaves *its own* window. Pairs may be further apart than WS.
+    The three-step procedure: the tuple is compared with the opposite window and enters the window
+    of its stream, which tuples older than t - WS then leave. Pairs may be further apart than WS.
 opposite
-    What is older than t - WS leaves the opposite window before the tuple is compared with it: pairs
+    Tuples older than t - WS leave the opposite window before the tuple is compared with it: pairs
     with r.ts and s.ts at most WS apart.
 
-Windows of count hold the last so many tuples of each logical stream, whatever the purge.
+Count windows hold the last `count` tuples of each logical stream, whatever the purge.
 
 Pairs are put out in the order (rank of the later tuple, rank of the earlier one), which is that of
-their timestamps: an output has the larger one of its two.
+their timestamps: an output has the larger timestamp of the two.
 """
 
 from __future__ import annotations
@@ -36,29 +36,30 @@ MOST_STREAMS = 64
 MOST_THREADS = 64
 MOST_WINDOW_S = 3_600
 
-# A window, or the buffer that puts outputs in order, had no room; a pair is too far apart.
+# A window, or the buffer that sorts outputs, had no room; a pair is too far apart; keys descend.
 WINDOW_FULL = -3
 SORT_FULL = -4
 TOO_FAR = -5
 KEYS_FALL = -6
 
-# An output's key: the rank of its later tuple, then that of its earlier one, told from the later
-# one's so that both fit a word.
+# An output's key: the rank of the later tuple, then that of the earlier one, encoded as a distance
+# so that both fit a word.
 REACH_BITS = 26
 REACH = 1 << REACH_BITS
 
 
 class Extent(NamedTuple):
-    """How far windows reach.
+    """The extent of windows.
 
     Attributes
     ----------
     span : int
-        Ticks of a window of time; 0 of a window of count.
+        Ticks of a time window; 0 for a count window.
     count : int
-        Tuples of a window of count.
+        Tuples of a count window; 0 for a time window.
     opposite : int
-        Whether tuples purge the opposite window before they are compared, and not their own after.
+        Whether tuples purge the opposite window before the comparison, instead of their window
+        after it.
     """
 
     span: int
@@ -67,12 +68,12 @@ class Extent(NamedTuple):
 
 
 def make_extent(span: int = 0, count: int = 0, purge: str = OWN) -> Extent:
-    """Return the extent of windows of time, or of windows of count.
+    """Return the extent of time windows or of count windows.
 
     Raises
     ------
     UsageError
-        When it is neither, or both, or the purge is unknown.
+        When neither or both are given, or the purge is unknown.
     """
     if (span > 0) == (count > 0) or span < 0 or count < 0:
         raise UsageError(
@@ -81,12 +82,12 @@ def make_extent(span: int = 0, count: int = 0, purge: str = OWN) -> Extent:
         )
     if purge not in (OWN, OPPOSITE):
         raise UsageError(f"purge is {OWN} or {OPPOSITE}, received {purge!r}")
-    # Stamps of windows of count are numbers of tuples: no time purges them.
+    # Stamps of count windows are numbers of tuples: no time purges them.
     return Extent(span, count, int(purge == OPPOSITE and span > 0))
 
 
 class Shape(NamedTuple):
-    """How large a join is made.
+    """The size of a join.
 
     Attributes
     ----------
@@ -95,7 +96,7 @@ class Shape(NamedTuple):
     threads : int
         Processing threads.
     capacity : int
-        Tuples that a processing thread keeps of each logical stream, at most.
+        The most tuples of each logical stream that a processing thread keeps.
     """
 
     r_streams: int
@@ -105,41 +106,41 @@ class Shape(NamedTuple):
 
 
 class ThetaOperations(NamedTuple):
-    """What a theta join provides.
+    """The operations of a theta join.
 
-    ``make_state(predicate, tables, extent, shape, **parameters)`` returns a ``State``: what all
-    threads share, and a NamedTuple of its own for each processing thread. `tables` are the
-    attributes of all rows, as the predicate knows them.
+    ``make_state(predicate, tables, extent, shape, **parameters)`` returns a ``State``: the data
+    that all threads share, and a NamedTuple for each processing thread. `tables` are the attributes
+    of all rows, in the predicate's format.
 
     ``insert_tuple(shared, stream, timestamp, key, row)`` and ``close_source(shared, stream)`` are
     for the thread that delivers a physical stream: a row of the tables arrives, `key` is not used.
-    They answer ACCEPTED, FULL or OUT_OF_ORDER.
+    They answer ACCEPTED, FULL (backpressure) or OUT_OF_ORDER.
 
     ``make_fill(predicate)`` returns ``fill(shared, own, side, timestamp, row, newer, filled)``:
-    lets a tuple into the windows of a thread without a comparison, in rank order, before anything
-    else runs; of the `filled` tuples of its side `newer` come behind it. ACCEPTED or WINDOW_FULL.
+    puts a tuple into the windows of a thread without a comparison, in rank order, before anything
+    else runs; of the `filled` tuples of its side `newer` are later. ACCEPTED or WINDOW_FULL.
 
     ``make_step(predicate)`` returns ``step(shared, own)`` for a processing thread, which calls it
-    again and again: READY when something was done, NOT_READY when others have to do something
-    first, END, or a failure of the family.
+    repeatedly: READY when it did some work, NOT_READY when other threads have to work first, END,
+    or a failure of the family.
 
     ``make_get_output(predicate)`` returns ``get_output(shared, own, out)`` for the thread that
-    takes pairs: READY with ``out[0]`` the pair's key (``rank_of``, ``partner_of``) and behind it
-    what the predicate's ``combine`` wrote, NOT_READY or END. `own` is ``State.output``.
+    takes pairs: READY with the pair's key (``rank_of``, ``partner_of``) in ``out[0]``, followed by
+    the record of the predicate's ``combine``, NOT_READY or END. `own` is ``State.output``.
 
-    ``seen(own)`` returns how many tuples of both streams a thread has seen, those filled in among
-    them: a processing thread, or the driver where there is one, or else the thread that takes
-    pairs; ``compared(own)`` how many comparisons a processing thread has made, with an index those
-    of a scan.
+    ``seen(own)`` returns how many tuples of both streams a thread has seen, including filled-in
+    ones: a processing thread, the driver if there is one, or else the thread that takes pairs;
+    ``compared(own)`` how many comparisons a processing thread has made, with an index those of a
+    scan.
 
     ``comparisons(state)`` returns how many comparisons each processing thread made; ``peak(state)``
-    the most pairs that waited to be put in order (0 where none wait); ``check_invariants(state)``
-    raises AssertionError.
+    the most pairs that waited to be sorted (0 if none wait); ``check_invariants(state)`` raises
+    AssertionError.
 
-    ``ordered`` says whether pairs come out in order; else in any.
+    ``ordered`` says whether pairs come out in order; otherwise the order is arbitrary.
 
-    Where a thread feeds the others, ``drive(shared, driver)`` is its step, and
-    ``drive_past(driver, side, timestamp)`` lets it know of a tuple that was filled in; else None.
+    If a thread feeds the others, ``drive(shared, driver)`` is the step of that thread, and
+    ``drive_past(driver, side, timestamp)`` informs it of a filled-in tuple; otherwise None.
     """
 
     make_state: Callable[..., State]
@@ -159,7 +160,7 @@ class ThetaOperations(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a join has in memory: for all threads, for each, and for the one that takes pairs."""
+    """The memory of a join: shared, of each thread, and of the thread that takes pairs."""
 
     shared: Any
     threads: tuple
@@ -184,6 +185,9 @@ FAMILY = Family(
         Parameter("window_s", 300, 0.01, MOST_WINDOW_S, "s", "of each window", decimals=3),
         Parameter("density", 1_000, 1, 1_000_000, "tuples/s", "of each even stream, in event time"),
         Parameter("profile", "even", meaning="how streams arrive", choices=PROFILES),
+        Parameter(
+            "streams", 1, 1, 16, meaning="even physical streams of R, as many of S", later=True
+        ),
         Parameter("purge", OWN, meaning="the window a tuple purges", choices=(OWN, OPPOSITE)),
         Parameter("predicate", BAND, meaning="what pairs must fulfil", choices=(BAND, EQUAL)),
     ),

@@ -1,8 +1,8 @@
 """Handshake join: both streams move along the cores, step by step, and meet in passing.
 
 Teubner and Mueller, "How soccer players would do stream joins", SIGMOD 2011. A window is cut into
-segments, one a core; a tuple enters at its stream's end and moves on, oldest first, as tuples come
-behind it, until it has expired and is at the other end::
+segments, one a core. A tuple enters at one end of the chain and moves on, oldest first, as later
+tuples come, until it has expired and is at the other end::
 
            core 0          core 1          core 2
     R -->  r9 r8 r7  ---->  r6 r5 r4  ---->  r3 r2 r1  -->  gone
@@ -14,12 +14,12 @@ One step of a core::
     take R      from the left: compare with the window of S, then keep; or an acknowledgement, which
                 removes the oldest tuple of S
     take S      from the right: compare with the window of R, keep, and acknowledge
-    compare     all that was taken, in a pass a window
-    hand on     the oldest of R to the right, at once gone from here; the oldest of S to the left,
-                kept until it is acknowledged: while the window is larger than the neighbour's, and
-                whatever has expired
+    compare     the taken tuples, in one pass a window
+    hand on     the oldest of R to the right, removed here at once; the oldest of S to the left,
+                kept until acknowledged: while the window is larger than the neighbour's, and all
+                expired tuples
 
-Invariant: each pair of tuples whose stays in the chain overlap is compared once.
+Invariant: each pair of tuples that are in the chain at the same time is compared once.
 
 A tuple r that is sent right and a tuple s that is sent left between the same two cores cross in one
 of two ways. When s reaches the left core before r has left it, they are compared there, and the
@@ -27,11 +27,11 @@ acknowledgement, which goes right ahead of r, removes s before r arrives. Otherw
 and is not compared there; it arrives on the right ahead of the acknowledgement, where s still is.
 Two tuples in one core were compared when the later one came.
 
-Where tuples meet depends on how fast they move, so that pairs come out in no order, and up to half
-a window after the later tuple arrived, since it has to get to where the other one is.
+The meeting point of two tuples depends on their speeds. Pairs therefore come out in no order, and
+up to half a window after the arrival of the later tuple, which has to travel to the other one.
 
-# ASSUME: that paper lets the driver remove an expired tuple wherever it is by now. Here it goes
-# through to its end of the chain, where it is removed: it must still meet what arrived before it
+# ASSUME: that paper lets the driver remove an expired tuple wherever it is. Here the tuple travels
+# to the end of the chain and is removed there: it must still meet tuples that arrived before it
 # expired. After the last tuple the driver lets everything expire, so that all pairs come out.
 """
 
@@ -83,17 +83,23 @@ from operators.theta_join.chain_core import (
     make_core,
     make_core_steps,
 )
-from operators.theta_join.chain_driver import drive, drive_past, make_driver, seen
+from operators.theta_join.chain_driver import (
+    PUNCTUATE_EACH,
+    drive,
+    drive_past,
+    make_driver,
+    seen,
+)
 from operators.theta_join.family import WINDOW_FULL, Extent, R, S, Shape, State, ThetaOperations
 from operators.theta_join.predicates import Predicate
 from operators.theta_join.scale_join import PARAMETERS, THREADS, close_source, insert_tuple
 from operators.theta_join.window import FIRST, NEXT, PASS, place_of
 
-# A core's own words, by side: the first position that has not expired, what its neighbour was told
-# of that, whether no more is coming, and whether the neighbour was told that.
+# The variant's words of a core, by side: the first position that has not expired, and that position
+# as last sent to the neighbour; whether no more is coming, and whether the neighbour knows that.
 HORIZON, TOLD, OVER, PASSED = (OWN_WORDS + 2 * word for word in range(4))
 SENT = OWN_WORDS + 8  # tuples of S from here on were not handed on
-# Tuples that a core hands on in a step, at most: then it looks at what has come.
+# The most tuples that a core hands on in a step, before it takes messages again.
 STEP = 2 * PASS
 
 
@@ -106,19 +112,22 @@ def make_state(
     ahead: int = 1024,
     messages: int = MESSAGES,
     pairs: int = PAIRS,
+    punctuate_each: int = PUNCTUATE_EACH,
 ) -> State:
     """Return a chain of cores with empty windows.
 
     Parameters
     ----------
     predicate, tables, extent, shape
-        As of any theta join; one stream of R and one of S.
+        As for any theta join; one stream of R and one of S.
     ahead : int
-        Tuples of a stream that the driver has not read yet, at most.
+        The most tuples of a stream that the driver has not read yet.
     messages : int
-        Under way from a core to its neighbour, at most.
+        The most in flight from a core to a neighbour.
     pairs : int
-        Of a core that wait to be taken, at most.
+        The most pairs of a core that wait to be taken.
+    punctuate_each : int
+        Tuples of one stream alone before the other end hears of them.
 
     Raises
     ------
@@ -126,20 +135,21 @@ def make_state(
         For several physical streams, another purge, or a parameter out of its limits.
     """
     chains.check("handshake", extent, shape)
-    # What has expired is on its way to its end of the chain for a while.
-    capacity = shape.capacity + 2 * shape.threads * (messages + STEP)
+    # Expired tuples are in flight to the end of the chain for a while, and stay until the news of
+    # it arrives, at the latest with a punctuation.
+    capacity = shape.capacity + 2 * shape.threads * (messages + STEP) + punctuate_each
     cores = [make_core(predicate, tables, capacity, 1, n) for n in range(shape.threads)]
     return State(
         make_chain(predicate, shape, ahead, messages, pairs),
         tuple(cores),
         aligned_words(LINE_WORDS),
-        make_driver(extent, shape.capacity),
+        make_driver(extent, shape.capacity, punctuate_each),
     )
 
 
 @cache
 def make_fill(predicate: Predicate):
-    """Return ``fill``, see the family: the oldest tuples are next to the end they leave from."""
+    """Return ``fill``, see the family: the oldest tuples are nearest the end where they leave."""
     keep_tuple = make_core_steps(predicate).keep_tuple
 
     @inlined
@@ -164,7 +174,7 @@ def make_fill(predicate: Predicate):
 
 @inlined
 def size_of(core, side):
-    """Return how many tuples of a side a core has, those that wait to be acknowledged left out."""
+    """Return the number of tuples of a side in a core, without unacknowledged ones."""
     if side == R:
         return core.r.words[NEXT] - core.r.words[FIRST]
     return core.s.words[NEXT] - core.words[SENT]
@@ -172,15 +182,15 @@ def size_of(core, side):
 
 @inlined
 def tell_size(chain, core):
-    """Let the neighbours know how full the windows are."""
-    # RELAXED: a hint for who hands on to this core; nothing is read because of it.
+    """Publish the sizes of the windows for the neighbours."""
+    # RELAXED: a hint for cores that hand on to this one; no other read depends on it.
     store(chain.sizes, 2 * core.number * LINE_WORDS, size_of(core, R), RELAXED)
     store(chain.sizes, (2 * core.number + 1) * LINE_WORDS, size_of(core, S), RELAXED)
 
 
 @inlined
 def moves_on(chain, core, side, window, position, neighbour):
-    """Whether a tuple is to be handed to the neighbour."""
+    """Whether to hand a tuple to the neighbour."""
     if peek(window.stamps, place_of(window, position)) < core.words[HORIZON + side]:
         return True
     # RELAXED: see ``tell_size``.
@@ -190,7 +200,7 @@ def moves_on(chain, core, side, window, position, neighbour):
 
 @inlined
 def hand_on_r(chain, core):
-    """Hand the oldest tuples of R to the right; at the right end those leave that have expired."""
+    """Hand the oldest tuples of R to the right; at the right end, drop expired ones."""
     window, last = core.r, core.number == chain.cores - 1
     done = False
     for _ in range(STEP):
@@ -212,7 +222,7 @@ def hand_on_r(chain, core):
 
 @inlined
 def hand_on_s(chain, core):
-    """Hand the oldest tuples of S to the left; at the left end those leave that have expired."""
+    """Hand the oldest tuples of S to the left; at the left end, drop expired ones."""
     window, words = core.s, core.words
     done = False
     for _ in range(STEP):
@@ -222,7 +232,7 @@ def hand_on_s(chain, core):
         if core.number == 0:
             if peek(window.stamps, place_of(window, position)) >= words[HORIZON + S]:
                 break
-            # There is nobody to acknowledge it.
+            # No core has to acknowledge it.
             window.words[FIRST] = position + 1
         elif not moves_on(chain, core, S, window, position, core.number - 1):
             break
@@ -236,10 +246,10 @@ def hand_on_s(chain, core):
 
 @inlined
 def tell_neighbours(chain, core):
-    """Hand on what has expired, and that no more is coming: S's goes right with R, and R's left."""
+    """Hand on expiry, and the end of a stream: S's expiry goes right with R, and R's left."""
     words = core.words
     for side in (R, S):
-        # Tuples of `side` are told about; the message goes the way of the other one.
+        # The message is about tuples of `side`, and travels with the other stream.
         goes = 1 - side
         last = chain.cores - 1 if goes == R else 0
         following = core.number + 1 if goes == R else core.number - 1
@@ -256,7 +266,7 @@ def tell_neighbours(chain, core):
 
 @inlined
 def hear(core, side, kind, word):
-    """Take note of a message that is no tuple, and came with the tuples of a side."""
+    """Process a message other than a tuple that came with the tuples of a side."""
     if kind == ACKNOWLEDGED:
         mark("handshake: a tuple of S has arrived")
         core.s.words[FIRST] += 1
@@ -270,7 +280,7 @@ def hear(core, side, kind, word):
 def make_takers(predicate: Predicate) -> tuple[Callable, Callable]:
     """Return ``take_r`` and ``take_s``: take messages from the left, and from the right.
 
-    Each says whether there was one.
+    Each returns whether there was one.
     """
     steps = make_core_steps(predicate)
     keep, ask = steps.keep, steps.ask
@@ -303,7 +313,7 @@ def make_takers(predicate: Predicate) -> tuple[Callable, Callable]:
             if place == NO_SLOT:
                 break
             if peek(records, place + KIND) == TUPLE:
-                # The acknowledgement goes right behind whatever of R was sent there before.
+                # The acknowledgement goes right behind all tuples of R that were sent before.
                 if not has_room(core, WITH_S):
                     break
                 if right < chain.cores:
@@ -323,7 +333,7 @@ def make_takers(predicate: Predicate) -> tuple[Callable, Callable]:
 
 @cache
 def make_step(predicate: Predicate):
-    """Return ``step(shared, core)``, see the head of this file."""
+    """Return ``step(shared, core)``; see the head of this file."""
     steps = make_core_steps(predicate)
     compare, emit = steps.compare, steps.emit
     take_r, take_s = make_takers(predicate)
@@ -338,7 +348,7 @@ def make_step(predicate: Predicate):
         done = take_r(chain, core) | take_s(chain, core)
         if words[BATCH] > 0:
             compare(core)
-            # What is handed on now has been compared, and stays where it is until the next batch.
+            # Tuples handed on now have been compared; their rows stay until the next batch.
             status = emit(chain, core)
             if status != READY and status != NOT_READY:
                 return status
@@ -356,7 +366,7 @@ def make_step(predicate: Predicate):
 
 @cache
 def make_get_output(predicate: Predicate):
-    """Return ``get_output(shared, own, out)``, see the family: any pair that is there."""
+    """Return ``get_output(shared, own, out)``, see the family: any available pair."""
     record = predicate.record
 
     @inlined
@@ -364,7 +374,7 @@ def make_get_output(predicate: Predicate):
         through = True
         for _ in range(chain.cores):
             core = own[0]
-            # Before its ring is looked at: then nothing comes into it any more.
+            # Read before the ring: after the end no pair is added to it.
             # ACQUIRE pairs with the store in end_core.
             ended = load(chain.ended, core * LINE_WORDS, ACQUIRE) != 0
             place = front(chain.pairs, core)
@@ -386,17 +396,17 @@ def comparisons(state: State) -> np.ndarray:
 
 
 def peak(state: State) -> int:
-    """Return 0: pairs are not put in order."""
+    """Return 0: pairs are not sorted."""
     return 0
 
 
 def check_invariants(state: State) -> None:
-    """Check gate and windows at rest.
+    """Check gate and windows in a quiescent state.
 
     Raises
     ------
     AssertionError
-        Naming the core and the invariant.
+        When an invariant does not hold; the message names it and the core.
     """
     check_chain(state)
 
@@ -404,7 +414,7 @@ def check_invariants(state: State) -> None:
 CHAINED = (
     THREADS,
     PARAMETERS[1],
-    Parameter("messages", MESSAGES, 1, 1 << 16, "", "under way between two cores"),
+    Parameter("messages", MESSAGES, 1, 1 << 16, "", "in flight between two cores"),
     Parameter("pairs", PAIRS, 1, 1 << 20, "", "of a core that wait to be taken"),
 )
 
@@ -431,7 +441,7 @@ VARIANT = Variant(
         drive_past=drive_past,
     ),
     order="none: pairs as they are found",
-    # A core without input answers NOT_READY; none waits inside a step.
+    # A core without input answers NOT_READY; no step waits.
     progress="lock-free",
     threads={
         "source": "one of R, one of S",

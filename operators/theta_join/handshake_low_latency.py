@@ -1,36 +1,37 @@
-"""Low-latency handshake join: a tuple hurries past all cores, and is kept by one, its home.
+"""Low-latency handshake join: a tuple is forwarded past all cores, and kept by one, its home.
 
 Roy, Teubner and Gemulla, "Low-latency handshake join", PVLDB 7(9), 2014. A tuple is handed on
 before it is compared (fast forwarding), so that it has seen the whole chain after a few hops and
 not after half a window. Position p of a stream is kept by core p mod n alone::
 
            core 0               core 1               core 2
-    R -->  r, on its way  --->  r, on its way  --->  r has ended
+    R -->  r, in flight   --->  r, in flight   --->  r has ended
            keeps r3 s3 ..       keeps r1 s1 ..       keeps r2 s2 ..
-      <--  s has ended    <---  s, on its way  <---  s, on its way  <-- S
+      <--  s has ended    <---  s, in flight   <---  s, in flight   <-- S
 
-Tuples that pass one another on their way would meet twice, at both homes, or never. A core compares
+Tuples that pass one another in flight would meet twice, at both homes, or never. A core compares
 
-* a tuple of S with the kept tuples of R that *have ended* their way, and the same with R and S;
-* a tuple of R with those of S *under way*: handed to the left and not acknowledged yet.
+* a tuple of S with the kept tuples of R that *have ended*, at the far end of the chain, and the
+  same with R and S exchanged;
+* a tuple of R with those of S *in flight*: handed to the left and not acknowledged yet.
 
-Invariant: each pair is compared once. For r and s let m be how many cores have r before s. Cores
-are passed in order, so these are the first m. What a ring brings is in order too; hence
+Invariant: each pair is compared once. For r and s let m be the number of cores that have r before
+s. Tuples pass the cores in order, so these are the first m. Rings are first in, first out; hence
 
-* m = n exactly when r's home knows that r has ended before s comes there: the news of it left the
-  last core ahead of s. Then s finds r at r's home, and nowhere else.
-* m = 0 exactly when s's home knows that s has ended before r comes. Then r finds s at its home.
-* otherwise core m had s first and core m - 1 had r first: r was sent right before s came to core
-  m - 1, so that it arrives at core m ahead of the acknowledgement of s, and finds s under way; at
+* m = n exactly when r's home knows that r has ended before s comes there: the news left the last
+  core ahead of s. Then s finds r at r's home, and nowhere else.
+* m = 0 exactly when s's home knows that s has ended before r comes. Then r finds s at s's home.
+* otherwise core m had s first and core m - 1 had r first: r was sent to the right before s came to
+  core m - 1, so it arrives at core m ahead of the acknowledgement of s, and finds s in flight; at
   any other core s has not come or is acknowledged.
 
-Pairs come out in order. Each core tells how far it is: all tuples of R, and all of S, below a rank
-are done, their pairs in its ring. Who takes pairs reads that first and then empties the rings into
-a heap; what is below the lowest of these ranks can go. Of a stream that is silent the driver tells
-by punctuations how far it is.
+Pairs come out in order. Each core publishes two watermarks: all tuples of R, and all of S, below
+that rank are done, their pairs in the ring. The thread that takes pairs first reads the watermarks
+and then empties the rings into a heap; pairs below the lowest watermark can be given out. The
+driver advances the watermark of a silent stream by punctuations.
 
-# ASSUME: that paper hands a tuple to its home through flags of single tuples; as news come in the
-# order of positions, a core needs to know the last position that has ended.
+# ASSUME: that paper flags single tuples at their home as ended; since news come in the order of
+# positions, a core here keeps only the last position that has ended.
 """
 
 from __future__ import annotations
@@ -122,22 +123,22 @@ from operators.theta_join.sort_buffer import (
 )
 from operators.theta_join.window import FIRST, NEXT, PASS, place_of, purge
 
-# A core's own words, by side: the first position that has not expired; where in the window those
-# begin that have not ended; up to which position tuples have ended, and what the next core was told
-# of that; up to which rank all are done.
+# The variant's words of a core, by side: the first position that has not expired; the first window
+# position whose tuple has not ended; the position up to which tuples have ended, and that position
+# as last sent to the next core; the watermark: the rank up to which all are done.
 HORIZON, ENDED_AT, ENDED_TO, TOLD, DONE = (OWN_WORDS + 2 * word for word in range(5))
-OVER = OWN_WORDS + 10  # whether no more is coming
-# Pairs that wait to be put in order, by default. Half and twice as many made 0.94 [0.86, 1.03] and
-# 1.02 [1.01, 1.04] times as many comparisons/s (two threads, three pairs in turns, two cores of an
+OVER = OWN_WORDS + 10  # by side: whether no more is coming
+# Pairs that wait to be sorted, by default. Half and twice as many made 0.94 [0.86, 1.03] and 1.02
+# [1.01, 1.04] times as many comparisons/s (two threads, three pairs in turns, two cores of an
 # EPYC).
 SORTED = 1 << 16
 
 
 class Sorting(NamedTuple):
-    """What the thread that takes pairs has for itself."""
+    """The data of the thread that takes pairs."""
 
     heap: SortBuffer
-    words: np.ndarray  # how far all cores were when the rings were emptied, and whether they ended
+    words: np.ndarray  # lowest watermark when the rings were emptied; whether all cores ended
 
 
 FAR, ALL_ENDED = 0, 1
@@ -153,15 +154,16 @@ def make_state(
     messages: int = MESSAGES,
     pairs: int = PAIRS,
     sort: int = SORTED,
+    punctuate_each: int = PUNCTUATE_EACH,
 ) -> State:
     """Return a chain of cores with empty windows.
 
     Parameters
     ----------
-    predicate, tables, extent, shape, ahead, messages, pairs
-        As of the handshake join.
+    predicate, tables, extent, shape, ahead, messages, pairs, punctuate_each
+        As for the handshake join.
     sort : int
-        Pairs that wait to be put in order, at most.
+        The most pairs that wait to be sorted.
 
     Raises
     ------
@@ -169,22 +171,22 @@ def make_state(
         For several physical streams, another purge, or a parameter out of its limits.
     """
     chains.check("handshake-low-latency", extent, shape)
-    # What has expired stays until news of it come, at the latest with a punctuation.
-    capacity = shape.capacity + 2 * shape.threads * messages + PUNCTUATE_EACH
-    # Handed to the left, or acknowledged by a message that has not come yet.
+    # Expired tuples stay until the news of it arrives, at the latest with a punctuation.
+    capacity = shape.capacity + 2 * shape.threads * messages + punctuate_each
+    # Tuples of S handed to the left and not acknowledged, or whose acknowledgement is in flight.
     flying = 2 * messages + PASS
     cores = [make_core(predicate, tables, capacity, flying, n) for n in range(shape.threads)]
     return State(
         make_chain(predicate, shape, ahead, messages, pairs),
         tuple(cores),
         Sorting(make_sort_buffer(sort, 1 + predicate.record), aligned_words(LINE_WORDS)),
-        make_driver(extent, shape.capacity),
+        make_driver(extent, shape.capacity, punctuate_each),
     )
 
 
 @cache
 def make_fill(predicate: Predicate):
-    """Return ``fill``, see the family: every tuple is at its home, its way ended."""
+    """Return ``fill``, see the family: every tuple is at home and has ended."""
     keep_tuple = make_core_steps(predicate).keep_tuple
 
     @inlined
@@ -209,16 +211,17 @@ def make_fill(predicate: Predicate):
 
 @inlined
 def hear(core, side, kind, word):
-    """Take note of a message that is no tuple, and came with the tuples of a side."""
+    """Process a message other than a tuple that came with the tuples of a side."""
     words, other = core.words, 1 - side
     if kind == ACKNOWLEDGED:
         core.flying.words[FIRST] += 1
     elif kind == ENDED:
-        # News of the other stream come back with this one.
+        # News of the other stream return with this one.
         words[ENDED_TO + other] = word
     elif kind == EXPIRED:
         words[HORIZON + other] = max(words[HORIZON + other], word)
     elif kind == PUNCTUATION:
+        mark("handshake_low_latency: a punctuation has come")
         words[DONE + side] = max(words[DONE + side], word)
     else:
         words[OVER + side] = 1
@@ -227,16 +230,16 @@ def hear(core, side, kind, word):
 
 @inlined
 def passed_on(chain, core, side, kind):
-    """Whether a message goes on to the next core, which acknowledgements and some news do not."""
+    """Whether a message goes on to the next core; acknowledgements and ENDED do not."""
     last = chain.cores - 1 if side == R else 0
     return core.number != last and kind != ACKNOWLEDGED and kind != ENDED
 
 
 @inlined
 def tell_ended(chain, core, side, spare):
-    """Send news of what has ended of a stream, against its way, before any tuple goes there.
+    """Send news of ended tuples of a stream, against its direction, before any tuple goes there.
 
-    False when there is no room for them, with `spare` messages behind them.
+    False when there is no room for the message and `spare` more.
     """
     words = core.words
     goes = 1 - side
@@ -253,7 +256,7 @@ def tell_ended(chain, core, side, spare):
 
 @inlined
 def follow(core, side, window):
-    """Let go of what has expired, and see which of those kept have ended by now."""
+    """Purge expired tuples, and advance ENDED_AT past kept tuples that have ended."""
     words = core.words
     purge(window, (), words[HORIZON + side])
     at = max(words[ENDED_AT + side], window.words[FIRST])
@@ -266,16 +269,16 @@ def follow(core, side, window):
 
 @inlined
 def tell_how_far(chain, core):
-    """Let who takes pairs know up to which rank all tuples are done, their pairs sent."""
+    """Publish the core's watermarks for the thread that takes pairs."""
     for side in (R, S):
-        # RELEASE: who sees it finds the pairs in the ring.
+        # RELEASE: a thread that sees the watermark finds the pairs in the ring.
         at = (2 * core.number + side) * LINE_WORDS
         store(chain.marks, at, core.words[DONE + side], RELEASE)
 
 
 @inlined
 def hand_on(chain, core, side, place):
-    """Hand a message to the next core as it is: whether there was room."""
+    """Hand a message to the next core unchanged; return whether there was room."""
     following = core.number + 1 if side == R else core.number - 1
     to = claim(chain.ways, way_of(chain, side, following))
     if to == NO_SLOT:
@@ -290,33 +293,33 @@ def hand_on(chain, core, side, place):
 
 @inlined
 def can_settle(chain, core, side, place):
-    """Whether a tuple finds room here, if this is its home."""
+    """Whether a tuple finds room here or is at home elsewhere."""
     home = peek(chain.ways.records, place + POSITION) % chain.cores
     return home != core.number or has_room(core, WITH_R if side == R else WITH_S)
 
 
 @cache
 def make_meetings(predicate: Predicate) -> tuple[Callable, Callable, Callable]:
-    """Return ``meet_r``, ``meet_s`` and ``settle``: what a core does with a tuple that it takes."""
+    """Return ``meet_r``, ``meet_s`` and ``settle``, which process a tuple that a core takes."""
     steps = make_core_steps(predicate)
     keep, ask = steps.keep, steps.ask
 
     @inlined
     def meet_r(chain, core, place):
-        """Compare a tuple of R with those of S that have ended here, and with those under way."""
+        """Compare a tuple of R with those of S that have ended, and with those in flight."""
         follow(core, S, core.s)
         ask(core, chain, place, R, WITH_S, core.words[ENDED_AT + S])
         ask(core, chain, place, R, WITH_FLYING, core.flying.words[NEXT])
 
     @inlined
     def meet_s(chain, core, place):
-        """Compare a tuple of S with those of R that have ended here."""
+        """Compare a tuple of S with those of R that have ended."""
         follow(core, R, core.r)
         ask(core, chain, place, S, WITH_R, core.words[ENDED_AT + R])
 
     @inlined
     def settle(chain, core, side, place):
-        """Keep a tuple at its home, which has room for it, and note that it is through."""
+        """Keep a tuple if this is its home, which has room, and advance the watermark."""
         records, words = chain.ways.records, core.words
         position = peek(records, place + POSITION)
         if position % chain.cores == core.number:
@@ -333,14 +336,14 @@ def make_meetings(predicate: Predicate) -> tuple[Callable, Callable, Callable]:
 def make_takers(predicate: Predicate) -> tuple[Callable, Callable]:
     """Return ``take_r`` and ``take_s``: take the next message from the left, and from the right.
 
-    Each says whether there was one, and room for what follows from it.
+    Each returns whether there was one, and room for the messages that follow from it.
     """
     keep = make_core_steps(predicate).keep
     meet_r, meet_s, settle = make_meetings(predicate)
 
     @inlined
     def take_r(chain, core):
-        """Take the next message from the left: whether there was one, and room for what follows."""
+        """Take the next message from the left; return whether that was possible."""
         ring = way_of(chain, R, core.number)
         place = front(chain.ways, ring)
         if place == NO_SLOT:
@@ -396,7 +399,7 @@ def make_takers(predicate: Predicate) -> tuple[Callable, Callable]:
 
 @cache
 def make_step(predicate: Predicate):
-    """Return ``step(shared, core)``, see the head of this file."""
+    """Return ``step(shared, core)``; see the head of this file."""
     steps = make_core_steps(predicate)
     compare, emit = steps.compare, steps.emit
     take_r, take_s = make_takers(predicate)
@@ -408,12 +411,12 @@ def make_step(predicate: Predicate):
         if status != READY:
             return status
         tell_how_far(chain, core)
-        under_way = core.flying.words[NEXT] - core.flying.words[FIRST]
-        # Whoever has yet to acknowledge would wait for room in a ring that nobody empties.
-        if words[OVER + R] == 1 and words[OVER + S] == 1 and under_way == 0:
+        in_flight = core.flying.words[NEXT] - core.flying.words[FIRST]
+        # Otherwise acknowledgements to this core would wait for room in a ring that nobody empties.
+        if words[OVER + R] == 1 and words[OVER + S] == 1 and in_flight == 0:
             end_core(chain, core)
             return END
-        # A stream may be silent for so long that only news of what has expired make room.
+        # A stream may be silent for so long that only news of expiry make room.
         follow(core, R, core.r)
         follow(core, S, core.s)
         begin_batch(core)
@@ -422,7 +425,7 @@ def make_step(predicate: Predicate):
             done = True
         while words[ASKED + WITH_R] < PASS and take_s(chain, core):
             done = True
-        # News go ahead of tuples, and by themselves where none come.
+        # News go ahead of tuples, and alone if no tuples come.
         tell_ended(chain, core, R, 0)
         tell_ended(chain, core, S, 0)
         if words[BATCH] > 0:
@@ -432,7 +435,7 @@ def make_step(predicate: Predicate):
     return step
 
 
-# --- putting pairs in order -----------------------------------------------------------------------
+# --- sorting pairs --------------------------------------------------------------------------------
 
 
 @cache
@@ -442,11 +445,11 @@ def make_get_output(predicate: Predicate):
 
     @inlined
     def look(chain, own):
-        """See how far all cores are, before their rings are emptied."""
+        """Read the watermarks of all cores, before the rings are emptied."""
         far = EVERYTHING
         ended = 1
         for core in range(chain.cores):
-            # ACQUIRE, here and below, pairs with the stores of the core: its pairs are in its ring.
+            # ACQUIRE, here and below, pairs with the stores of the core: its pairs are in the ring.
             ended &= load(chain.ended, core * LINE_WORDS, ACQUIRE)
             for side in (R, S):
                 done = load(chain.marks, (2 * core + side) * LINE_WORDS, ACQUIRE)
@@ -455,7 +458,7 @@ def make_get_output(predicate: Predicate):
 
     @inlined
     def empty_rings(chain, own):
-        """Move pairs into the heap: False when it has no room for one that is there."""
+        """Move pairs into the heap; return False when it has no room for another."""
         for core in range(chain.cores):
             place = front(chain.pairs, core)
             while place != NO_SLOT:
@@ -473,7 +476,7 @@ def make_get_output(predicate: Predicate):
             look(chain, own)
             emptied = empty_rings(chain, own)
             if not emptied:
-                # What is still in a ring may come before all in the heap.
+                # A pair still in a ring may come before all in the heap.
                 return SORT_FULL
             if heap.words[HELD] == 0:
                 return END if own.words[ALL_ENDED] != 0 else NOT_READY
@@ -492,17 +495,17 @@ def comparisons(state: State) -> np.ndarray:
 
 
 def peak(state: State) -> int:
-    """Return the most pairs that waited to be put in order."""
+    """Return the most pairs that waited to be sorted."""
     return int(state.output.heap.words[sort_buffer.PEAK])
 
 
 def check_invariants(state: State) -> None:
-    """Check gate, windows and sort buffer at rest.
+    """Check gate, windows and sort buffer in a quiescent state.
 
     Raises
     ------
     AssertionError
-        Naming the core and the invariant.
+        When an invariant does not hold; the message names it and the core.
     """
     check_chain(state)
     sort_buffer.check_invariants(state.output.heap)

@@ -1,6 +1,6 @@
-"""The thread that takes pairs: a compiled loop that is left whenever its buffer is full.
+"""The thread that takes pairs: a compiled loop that returns whenever the buffer is full.
 
-Apart from ``run``, so that the compiled loop stays in the cache when only that changes.
+It is separate from ``run``, so that the compiled loop stays cached when only that module changes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from operators.running.handover import hand_out, hand_over
 
 
 class Sink(NamedTuple):
-    """Where pairs go.
+    """The destination of pairs.
 
-    ``append(keys)`` takes pairs as they come; behind the last one, what ``rest()`` yields of those
-    that were kept until then is given to ``write``.
+    ``append(keys)`` takes pairs as they come; after the last one, ``rest()`` yields those that were
+    kept until then, for ``write``.
     """
 
     append: Callable[[np.ndarray], None]
@@ -37,21 +37,21 @@ def make_take_loop(get_output, seen, joins):
     Parameters
     ----------
     get_output, seen : callable
-        The operator's.
+        Those of the operator.
     joins : bool
-        Whether this thread is the one that joins: then it gets on without a pair, too.
+        Whether this thread also joins, and so progresses without a pair, too.
 
     Returns
     -------
     callable
         ``take_loop(control, own, shared, thread, out, keys, taken)``: puts the keys of pairs into
-        `keys` and says in ``taken[0]`` how many there are. ROWS_FULL when `keys` is full, END, a
-        failure, or NOT_READY when told to stop.
+        `keys` and their number into ``taken[0]``. ROWS_FULL when `keys` is full, END, a failure, or
+        NOT_READY when the run is stopped.
     """
 
     @inlined
     def begin(control, own, shared, thread, out, keys, taken):
-        # Pairs in `keys`, the thread's progress, and how many tuples it had seen.
+        # Pairs in `keys`, the thread's progress, and the number of tuples seen.
         return 0, from_progress(control, own), 0
 
     @inlined
@@ -88,13 +88,13 @@ def take_pairs(
     Parameters
     ----------
     control, own
-        As of any thread of a run.
+        As for any thread of a run.
     take_loop : callable
-        As ``make_take_loop`` returns it.
+        The loop of ``make_take_loop``.
     arguments : tuple
-        Of the loop, `shared` to `out`.
+        The loop's, `shared` to `out`.
     keys : int64 array
-        Room for so many pairs.
+        A buffer for so many pairs.
     sink : Sink
     """
     taken = np.zeros(1, dtype=np.int64)

@@ -1,20 +1,19 @@
-"""The three-step procedure of one thread: tuples come in rank order, and meet what is kept here.
+"""The three-step procedure of one thread: tuples come in rank order, and meet the kept tuples.
 
 Section II of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream Join", after
 Kang, Naughton and Viglas, 2003. For each tuple t::
 
-      opposite purge: what is older than t - WS leaves the other window
+      opposite purge: tuples older than t - WS leave the other window
     1. compare t with the other window
-    2. t enters its own window, if it is this thread's turn to keep it
-    3. own purge: what is older than t - WS leaves t's own window, whoever keeps t
+    2. t enters the window of its stream, if it is this thread's turn to keep t
+    3. own purge: tuples older than t - WS leave the window of t's stream, whichever thread keeps t
 
-A thread takes the tuples that are there as a batch, up to PASS of each side, and goes through steps
-2 and 3 at once; the comparisons of step 1 follow for all of them in one pass a window, each tuple
-with the window as it was when it arrived. Pairs are then given out tuple by tuple, by the rank of
-the partner.
+A thread takes the ready tuples as a batch, up to PASS of each side, and does steps 2 and 3 at once.
+The comparisons of step 1 follow for all of them in one pass a window, each tuple with the window as
+of its arrival. Pairs are then given out tuple by tuple, by the rank of the partner.
 
-Invariant: from ``begin_batch`` until its last pair is given out, a window keeps the positions from
-its NEEDED on, though they may have been purged meanwhile.
+Invariant: from ``begin_batch`` until the last pair is given out, a window keeps the positions from
+NEEDED on, though they may have been purged meanwhile.
 """
 
 from __future__ import annotations
@@ -54,14 +53,14 @@ from operators.theta_join.window import (
     without_lowest_bit,
 )
 
-# Words of a thread, by side where there are two: the tuples it has seen, those that it compares in
-# this batch, and the oldest position that its windows keep for it.
+# Words of a thread. SEEN, ASKED and NEEDED are by side: the tuples seen, the tuples compared in
+# this batch, and the oldest position that the windows keep for it.
 RANK = 0  # of the next tuple; the paper's counter
-TURN = 1  # the same modulo the threads: who keeps the next tuple
+TURN = 1  # RANK modulo the threads: the thread that keeps the next tuple
 COMPARISONS = 2
 BATCH = 3  # tuples of the batch
-GIVEN = 4  # of these, whose pairs were all given out
-GIVEN_CHUNK = 5  # of the next one
+GIVEN = 4  # tuples of the batch with all pairs given out
+GIVEN_CHUNK = 5  # chunks of the next one given out
 SEEN = 6
 ASKED = 8
 NEEDED = 10
@@ -73,7 +72,7 @@ NO_PAIR = -1
 
 
 class Joining(NamedTuple):
-    """What one thread keeps of both streams, and the batch it is at."""
+    """A thread's windows of both streams, and the current batch."""
 
     r: Window
     s: Window
@@ -82,7 +81,7 @@ class Joining(NamedTuple):
     batch: np.ndarray  # (2 * PASS * TUPLE_WORDS)
     words: np.ndarray
     tables: Any
-    index_r: Any  # what the windows have beside their columns
+    index_r: Any  # the indexes of the windows
     index_s: Any
     number: int  # of the thread
     threads: int
@@ -100,7 +99,7 @@ def make_joining(
     threads: int,
     matching: Matching = SCAN,
 ) -> Joining:
-    """Return a thread with empty windows, which keeps each tuple whose turn it is."""
+    """Return a thread with empty windows, which keeps tuples of rank `number` modulo `threads`."""
     r, s = (make_window(predicate, capacity) for _ in "rs")
     return Joining(
         r,
@@ -154,7 +153,7 @@ def front_pair(own):
 
 @inlined
 def drop_pair(own):
-    """Go on to the pair behind the one that ``front_pair`` has returned."""
+    """Go on to the pair after the one that ``front_pair`` has returned."""
     words = own.words
     at = TUPLE_WORDS * words[GIVEN]
     asking = own.asking_r if own.batch[at + SIDE] == R else own.asking_s
@@ -164,7 +163,7 @@ def drop_pair(own):
 
 @inlined
 def key_of(later, earlier):
-    """Return the key of a pair, by which pairs are ordered; -1 when they are too far apart."""
+    """Return the sort key of a pair; -1 when the tuples are too far apart."""
     if later - earlier >= REACH:
         return -1
     return (later << REACH_BITS) | (REACH - (later - earlier))
@@ -185,10 +184,10 @@ def partner_of(key):
 class Steps(NamedTuple):
     """The steps of a thread under a predicate, as inlined functions.
 
-    ``accept(own, side, timestamp, row, asking)``: a tuple arrives; with `asking` it is to be
-    compared. ACCEPTED or WINDOW_FULL. ``compare(own)``: makes the comparisons of the batch.
-    ``write_pair(own, position, out, place)``: returns the key of the front pair and writes its
-    record; -1 when the two are too far apart.
+    ``accept(own, side, timestamp, row, asking)``: processes an arriving tuple; with `asking` it is
+    added to the batch. ACCEPTED or WINDOW_FULL. ``compare(own)``: makes the comparisons of the
+    batch. ``write_pair(own, position, out, place)``: writes the record of the front pair and
+    returns the key; -1 when the two are too far apart.
     """
 
     accept: Callable[..., int]
@@ -230,7 +229,7 @@ def make_steps(predicate: Predicate, matching: Matching = SCAN) -> Steps:
             stamp = seen if own.count > 0 else timestamp
             if not enter(mine, index_mine, own.tables, side, row, rank, stamp, needed):
                 return WINDOW_FULL
-        # With the opposite purge this one only makes room: nothing later is compared with these.
+        # With the opposite purge this only makes room: no later tuple is compared with these.
         horizon = seen + 1 - own.count if own.count > 0 else timestamp - own.span
         purge(mine, index_mine, horizon)
         return ACCEPTED
@@ -269,12 +268,12 @@ def make_steps(predicate: Predicate, matching: Matching = SCAN) -> Steps:
 
 
 def check_invariants(own: Joining) -> None:
-    """Check the windows of a thread at rest.
+    """Check the windows of a thread in a quiescent state.
 
     Raises
     ------
     AssertionError
-        Naming the thread and the invariant.
+        When an invariant does not hold; the message names it and the thread.
     """
     for name, each in (("R", own.r), ("S", own.s)):
         try:

@@ -1,7 +1,7 @@
-"""The three-step procedure as one would write it without threads: lists, and a loop over them.
+"""The three-step procedure written without threads: lists, and a loop over them.
 
-Section II of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream Join"; what
-every theta join is compared with.
+Section II of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream Join"; the
+oracle of every theta join.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def join(
     Parameters
     ----------
     arrivals : sequence of Arrival
-        In the total order; a tuple's rank is its place.
+        In the total order; the rank of a tuple is its index.
     extent : Extent
     holds : callable
         ``holds(r_row, s_row)``: the predicate.

@@ -1,4 +1,4 @@
-"""A theta join over arrays: the threads that deliver, compare and take, and an entry for libraries.
+"""A theta join over arrays: threads that deliver, compare and take, and a library entry point.
 
 ::
 
@@ -6,8 +6,8 @@
                           +--> [processing 0 ..], [driver] --> [output] ----> sink
     S --> [stream  ..n] --+
 
-What comes out is a key a pair: the ranks of its tuples, the later one's first. They come in that
-order, or are put into it, so that nothing of the output depends on the threads.
+The output is a key a pair: the ranks of both tuples, the later one's first. The keys come in that
+order, or are sorted, so that the output does not depend on the threads.
 
 ``run_join`` joins by any condition (`operators.theta_join.number_predicates`), here by division::
 
@@ -20,21 +20,27 @@ order, or are put into it, so that nothing of the output depends on the threads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from operators import registry
-from operators.contract import UsageError, Variant
+from operators.contract import TIMESTAMP_LIMIT, UsageError, Variant, whole
 from operators.core.layout import aligned_words
-from operators.running.crew import Role
 from operators.running.drivers import Feed, make_steps_loop
-from operators.running.library import checked_times, discard, input_roles, make_feed, run_to_the_end
+from operators.running.library import (
+    checked_seconds,
+    checked_times,
+    discard,
+    input_roles,
+    make_feed,
+    run_to_the_end,
+)
+from operators.running.run_threads import STALL_SECONDS, Role
 from operators.theta_join.capacity import most_in_window
 from operators.theta_join.family import OWN, Extent, Shape, State, make_extent
-from operators.theta_join.number_predicates import NumberTables
 from operators.theta_join.ordering import Runs
 from operators.theta_join.pairs_out import Sink, make_take_loop, take_pairs
 from operators.theta_join.predicates import Predicate
@@ -45,22 +51,22 @@ PAIRS_AT_ONCE = 1 << 20
 
 
 class Arrivals(NamedTuple):
-    """All tuples by number, and the order in which they arrive.
+    """All tuples by number, and their order of arrival.
 
-    Physical streams lie side by side, R's first; a tuple's *number* is its place there, and its
-    *rank* that in the total order (timestamp, stream, position).
+    Physical streams are concatenated, R's first; a tuple's *number* is its index there, and its
+    *rank* the index in the total order (timestamp, stream, position).
 
     Attributes
     ----------
     times : int64 array
         By number.
     begins : int64 array (streams + 1)
-        The number of each stream's first tuple; the last entry is how many tuples there are.
+        The number of each stream's first tuple; the last entry is the number of tuples.
     order : int64 array
         By rank, the number.
     r_streams : int
     rows : int64 array or None
-        By number, which row of its file a tuple is; None where that is its position.
+        By number, the tuple's row in its file; None if that is the position.
     """
 
     times: np.ndarray
@@ -71,16 +77,16 @@ class Arrivals(NamedTuple):
 
     @property
     def r_tuples(self) -> int:
-        """How many tuples are R's: the numbers below."""
+        """The number of R's tuples, which have the lowest numbers."""
         return int(self.begins[self.r_streams])
 
     @property
     def streams(self) -> int:
-        """How many physical streams there are."""
+        """The number of physical streams."""
         return len(self.begins) - 1
 
     def pairs(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return of the pairs with these keys the number of the later tuple, R's and S's."""
+        """Return for each pair the numbers of the later tuple, of R's tuple and of S's."""
         later, earlier = self.order[rank_of(keys)], self.order[partner_of(keys)]
         # Numbers of R's tuples are below those of S's.
         return later, np.minimum(later, earlier), np.maximum(later, earlier)
@@ -89,10 +95,10 @@ class Arrivals(NamedTuple):
 def arrivals_of(
     streams: Sequence[np.ndarray], r_streams: int, rows: np.ndarray | None = None
 ) -> Arrivals:
-    """Return how the tuples of physical streams arrive, R's streams first."""
+    """Return the arrivals of the tuples of physical streams, R's streams first."""
     times = np.concatenate(streams).astype(np.int64)
     begins = np.cumsum([0, *map(len, streams)], dtype=np.int64)
-    # Stable: ties stay as they lie, by stream and then by position.
+    # A stable sort keeps ties in the order of streams, then of positions.
     return Arrivals(times, begins, np.argsort(times, kind="stable"), r_streams, rows)
 
 
@@ -104,26 +110,26 @@ def most_kept(came: Arrivals, extent: Extent, shares: int) -> int:
     came : Arrivals
     extent : Extent
     shares : int
-        Every thread keeps the tuples whose rank is its own number modulo so many.
+        Each thread keeps the tuples whose rank modulo `shares` is the thread's number.
     """
     return most_in_window(came.times[came.order], came.order < came.r_tuples, extent, shares)
 
 
 class Joining(NamedTuple):
-    """What is joined, and how.
+    """The input and the settings of a join.
 
     Attributes
     ----------
     variant : Variant
     predicate : Predicate
     tables : NamedTuple
-        As the predicate knows them.
+        In the predicate's format.
     came : Arrivals
     extent : Extent
     threads, capacity : int
         As in `Shape`.
     parameters : mapping
-        The variant's own, but for how many threads it has.
+        Those of the variant, except the number of threads.
     """
 
     variant: Variant
@@ -136,7 +142,7 @@ class Joining(NamedTuple):
     parameters: Mapping[str, Any]
 
     def make_state(self) -> State:
-        """Return the join's state, its windows empty."""
+        """Return the join's state, with empty windows."""
         came = self.came
         r_streams, s_streams = came.r_streams, came.streams - came.r_streams
         shape = Shape(r_streams, s_streams, self.threads, self.capacity)
@@ -155,9 +161,10 @@ def run_join(
     count: int = 0,
     purge: str = OWN,
     threads: int | None = None,
+    stall_seconds: float = STALL_SECONDS,
     **parameters: Any,
 ) -> np.ndarray:
-    """Join a stream R with a stream S and return the pairs, whatever the threads do when.
+    """Join a stream R with a stream S and return the pairs, independent of thread timing.
 
     Parameters
     ----------
@@ -166,18 +173,20 @@ def run_join(
     predicate : Predicate
         Bands, or any condition.
     tables : NamedTuple
-        Numbers of the tuples in the order of their times, as the predicate knows them.
+        Numbers of the tuples in the order of their times, in the predicate's format.
     r_times, s_times : array_like of int
-        When tuples arrive, in any unit.
+        Arrival times, in any unit.
     span : int
-        Of windows of time; 0 where they are of `count` tuples.
+        Ticks of time windows; 0 for windows of `count` tuples.
     purge : str
         own or opposite: the window a tuple purges. Handshake joins take the latter alone.
     threads : int, optional
-        That compare: as many as the variant has by default, where none are given; a variant of one
-        thread accepts 1.
+        Comparing threads; the variant's default if not given. A variant of one thread accepts 1.
+    stall_seconds : float
+        The run is given up after so long without progress of any thread: longer than a condition
+        may take for a tuple's comparisons.
     **parameters
-        The variant's own, such as ``sort``.
+        Those of the variant, such as ``sort``.
 
     Returns
     -------
@@ -187,9 +196,9 @@ def run_join(
     Raises
     ------
     UsageError
-        When an argument is no good, or the variant does not take it.
-    crew.RunFailed
-        When a thread failed.
+        When an argument is invalid, or the variant does not take it.
+    run_threads.RunFailed
+        When a thread failed, or none made progress.
 
     Examples
     --------
@@ -199,23 +208,27 @@ def run_join(
     [[0, 0], [2, 1], [0, 2]]
     """
     chosen = registry.variant("theta_join", variant)
+    stall_seconds = checked_seconds("stall_seconds", stall_seconds)
     own = registry.settings_for_threads(chosen, parameters, threads)
     comparing = own.pop(registry.THREADS, 1)
-    # Any core of a chain may come to have any of the tuples.
+    # Any core of a chain may have to keep any tuple.
     shares = comparing if chosen.operations.drive is None else 1
     streams = [checked_times("r_times", r_times), checked_times("s_times", s_times)]
-    if isinstance(tables, NumberTables):
-        for name, times, numbers in zip("rs", streams, tables[:2], strict=True):
-            if len(numbers) != predicate.columns * len(times):
-                raise UsageError(
-                    f"{len(times)} tuples of {name} have {predicate.columns} numbers each, received"
-                    f" {len(numbers)} in all"
-                )
+    if not isinstance(predicate, Predicate):
+        raise UsageError(
+            "a predicate is what bands or condition returns, received"
+            f" {getattr(predicate, '__name__', type(predicate).__name__)}"
+        )
+    predicate.check(tables, tuple(map(len, streams)))
+    span, count = whole("span", span), whole("count", count)
+    if max(span, count) >= TIMESTAMP_LIMIT:
+        raise UsageError(f"span and count must be below 2**62, received {max(span, count)}")
     came, extent = arrivals_of(streams, 1), make_extent(span, count, purge)
     capacity = max(most_kept(came, extent, shares), 1)
     found = Runs(PAIRS_AT_ONCE)
     sink = Sink(found.append, tuple, discard)
-    run(Joining(chosen, predicate, tables, came, extent, comparing, capacity, own), sink)
+    joining = Joining(chosen, predicate, tables, came, extent, comparing, capacity, own)
+    run(joining, sink, stall_seconds=stall_seconds)
     keys = np.concatenate([np.zeros(0, np.int64), *found.merged()])
     _, r, s = came.pairs(keys)
     return np.column_stack([r, s - came.r_tuples])
@@ -224,13 +237,20 @@ def run_join(
 # --- threads --------------------------------------------------------------------------------------
 
 
-def run(joining: Joining, sink: Sink, at_once: int = PAIRS_AT_ONCE) -> None:
-    """Run a join to its end; its pairs' keys go to a sink, so many at a time.
+def run(
+    joining: Joining,
+    sink: Sink,
+    at_once: int = PAIRS_AT_ONCE,
+    stall_seconds: float | None = None,
+) -> None:
+    """Run a join to its end, passing the keys of `at_once` pairs at a time to a sink.
+
+    `stall_seconds` is that of ``run_join``.
 
     Raises
     ------
-    crew.RunFailed
-        When a thread failed.
+    run_threads.RunFailed
+        When a thread failed, or none made progress.
     """
     nothing = joining._replace(came=_nothing(joining.came), capacity=1)
     run_to_the_end(
@@ -238,11 +258,12 @@ def run(joining: Joining, sink: Sink, at_once: int = PAIRS_AT_ONCE) -> None:
         _roles(nothing, Sink(discard, tuple, discard), at_once),
         len(joining.came.times),
         registry.family(joining.variant.family).failures,
+        stall_seconds,
     )
 
 
 def _nothing(came: Arrivals) -> Arrivals:
-    """Return the same streams without a tuple."""
+    """Return the same streams without tuples."""
     times = np.zeros(0, dtype=np.int64)
     return Arrivals(times, np.zeros_like(came.begins), times, came.r_streams, None)
 
@@ -256,11 +277,15 @@ def _roles(joining: Joining, sink: Sink, at_once: int) -> list[Role]:
     )
     arguments = (state.shared, state.output, aligned_words(1 + predicate.record))
     keys = np.zeros(at_once, dtype=np.int64)
+
+    def compared(own: Any) -> Callable[[], str]:
+        return lambda: f"after {operations.compared(own)} comparisons"
+
     roles = [Role("output", take_pairs, (take_loop, arguments, keys, sink), output=True)]
     if state.threads:
         steps_loop = make_steps_loop(operations.make_step(predicate))
         roles += [
-            Role(f"processing {number}", steps_loop, (state.shared, own))
+            Role(f"processing {number}", steps_loop, (state.shared, own), doing=compared(own))
             for number, own in enumerate(state.threads)
         ]
     if state.driver is not None:
@@ -273,7 +298,7 @@ def _roles(joining: Joining, sink: Sink, at_once: int) -> list[Role]:
 
 
 def _feed(came: Arrivals, stream: int) -> Feed:
-    """Return the tuples of a stream; what is delivered is their row in its side's table."""
+    """Return the tuples of a stream; their payload is the row in the table of their side."""
     begin, end = (int(came.begins[place]) for place in (stream, stream + 1))
     first = 0 if stream < came.r_streams else came.r_tuples
     rows = np.arange(end - begin)

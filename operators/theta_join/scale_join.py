@@ -1,37 +1,38 @@
 """ScaleJoin: every thread sees every tuple, and keeps every n-th.
 
 Algorithm 1 of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream Join"
-(sections IV and V). Two ScaleGates and no other thing are shared::
+(sections IV and V). Threads share two ScaleGates and nothing else::
 
     R streams ---+                 +--> thread 0: W_R, W_S --+
                  +--> ScaleGate ---+--> thread 1: W_R, W_S --+--> ScaleGate --> pairs, in order
     S streams ---+      (in)       +--> thread 2: W_R, W_S --+      (out)
 
 Each processing thread reads all ready tuples, in one order. It compares a tuple with its share of
-the opposite window, and keeps it if ``counter % n == id``: then a pair is compared once, by the
-thread that keeps its earlier tuple, and every thread compares 1/n of them, whatever the streams do.
+the opposite window, and keeps the tuple if ``counter % n == id``. A pair is therefore compared
+once, by the thread that keeps the earlier tuple, and every thread makes 1/n of the comparisons,
+whatever the streams do.
 
-What the threads find goes into the second gate, as from so many sources. Its order is that of the
-pairs' keys: the rank of the later tuple, then that of the earlier one. A thread's pairs ascend, and
-no key comes twice, so that the same bytes come out for any number of threads.
+The processing threads are the sources of the second gate. Its order is that of the pairs' keys: the
+rank of the later tuple, then that of the earlier one. A thread's pairs ascend, and keys are unique,
+so the output is byte-identical for any number of threads.
 
 Invariants
 ----------
-1. All threads have the same rank for a tuple: the place in which the first gate delivers it.
+1. All threads have the same rank for a tuple: its number in the order of the first gate.
 2. The tuple of rank k is kept by thread k mod n alone.
 3. A thread's keys ascend.
-4. No thread waits for ever for room in the second gate: what fills it goes when all others are past
-   it, and who has nothing to do says how far it is when it is asked to.
-5. A record of an output is not written again before the thread that takes pairs has read it: there
-   is one more than the second gate lets be ahead.
+4. No thread waits for ever for room in the second gate: a pair leaves it once all other threads are
+   past the key, and an idle thread publishes a heartbeat when it is asked to.
+5. A record of an output is not overwritten before the thread that takes pairs has read it: there is
+   one more than the second gate lets be ahead.
 
 Shared words are those of the gates (`operators.gate.t_gate`), the records, which a gate's insertion
-publishes with the place of each, and `asked`. Linearization points are the gates'.
+publishes with their slot, and `asked`. Linearization points are the gates'.
 
-# ASSUME: the gates order ties by stream, where the paper's Algorithm 2 has them by arrival; its
-# outputs are ordered by timestamp alone, which does not say which of two comes first.
+# ASSUME: the gates break ties by stream, where the paper's Algorithm 2 has them by arrival; its
+# outputs are ordered by timestamp alone, which leaves ties undefined.
 # ASSUME: tuples in gates and windows are references to rows in memory, as in the paper's Java;
-# windows keep the numbers that are compared beside them, and an output copies all attributes.
+# windows also keep the numbers that are compared, and an output copies all attributes.
 # ASSUME: the paper's gates have no bounds. With bounds a thread that has found many pairs would
 # wait for one that has found none, and that one for tuples that are let in when the first goes on.
 # ASSUME: a thread compares the tuples that are ready as a batch
@@ -90,26 +91,26 @@ from operators.theta_join.processing import (
 )
 from operators.theta_join.window import SCAN, Matching
 
-# A thread's own words: the place of its next record, counted on, and the rank that it last told.
+# Words of a thread: the number of records written, and the rank of the last heartbeat.
 WRITTEN, TOLD = 0, 1
-# What a tuple of the second gate is.
+# The kinds of tuples in the second gate.
 PAIR, HEARTBEAT = 0, 1
 
 
 class Gates(NamedTuple):
-    """What all threads share."""
+    """The data that all threads share."""
 
     gate_in: TGateState  # readers: the processing threads
     gate_out: TGateState  # sources: the processing threads
-    records: np.ndarray  # (threads * slots * record): of outputs under way
-    asked: np.ndarray  # [1]: the rank up to which a thread without room asks the others to tell
+    records: np.ndarray  # (threads * slots * record): of outputs in flight
+    asked: np.ndarray  # [1]: the rank up to which a thread without room asks for heartbeats
     slots: int
     record: int
     r_streams: int
 
 
 class ProcessingThread(NamedTuple):
-    """What one processing thread has for itself."""
+    """The data of one processing thread."""
 
     joining: Joining
     ready: np.ndarray  # a tuple of the first gate: timestamp, stream, key, row
@@ -136,11 +137,11 @@ def make_state(
     extent : Extent
     shape : Shape
     ahead : int
-        Tuples of a stream that some processing thread has not read yet, at most.
+        The most tuples of a stream that some processing thread has not read yet.
     ahead_out : int
-        Pairs of a thread that wait to be taken, at most.
+        The most pairs of a thread that wait to be taken.
     matching : Matching
-        How a thread finds matches in its windows.
+        The method of finding matches in a thread's windows.
 
     Raises
     ------
@@ -149,7 +150,7 @@ def make_state(
     """
     threads = shape.threads
     streams = shape.r_streams + shape.s_streams
-    # Invariant 5: beside those ahead, the one that is being read and the one being written.
+    # Invariant 5: in addition to those ahead, one being read and one being written.
     slots = ahead_out + 2
     shared = Gates(
         t_gate.make_state(streams, threads, ahead, LEVELS),
@@ -200,10 +201,10 @@ def make_fill(predicate: Predicate, matching: Matching = SCAN):
 
 @inlined
 def tell_how_far(shared, own):
-    """Let the second gate know that nothing earlier than the next tuple's pairs is coming."""
+    """Insert a heartbeat into the second gate: the watermark of this thread's pairs."""
     rank = own.joining.words[RANK]
     key = rank << processing.REACH_BITS
-    # Where there is no room, the pairs that are there tell as much.
+    # Without room, the pairs in the gate already advance this thread's watermark.
     told = t_gate.insert_tuple(shared.gate_out, own.joining.number, key, HEARTBEAT, 0)
     if told == ACCEPTED:
         own.words[TOLD] = rank
@@ -217,16 +218,16 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
     ----------
     predicate : Predicate
     heartbeats : bool
-        Whether a thread tells the second gate how far it is behind each batch.
+        Whether a thread inserts a heartbeat into the second gate after each batch.
     matching : Matching
-        How it finds matches in its windows.
+        The method of finding matches in the windows.
     """
     accept, compare, write_pair = make_steps(predicate, matching)
     record = predicate.record
 
     @inlined
     def take_batch(shared, own):
-        """Read what is ready and let it into the windows (L9 and L19 to L23)."""
+        """Read ready tuples and enter them into the windows (L9 and L19 to L23)."""
         begin_batch(own.joining)
         status = READY
         while status == READY and has_room(own.joining):
@@ -236,7 +237,7 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
                 accepted = accept(own.joining, side, own.ready[0], own.ready[3], True)
                 if accepted != ACCEPTED:
                     return accepted
-        # The END is asked for again when what came before it is done.
+        # END is read again when the batch is done.
         return READY if own.joining.words[BATCH] > 0 else status
 
     @inlined
@@ -252,7 +253,7 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
             status = t_gate.insert_tuple(shared.gate_out, number, key, PAIR, slot)
             if status == FULL:
                 mark("scale_join: no room for a pair")
-                # RELAXED, here and in `step`: it only asks to be told (invariant 4).
+                # RELAXED, here and in `step`: it only asks for heartbeats (invariant 4).
                 store(shared.asked, 0, own.joining.words[RANK], RELAXED)
                 return NOT_READY
             if status != ACCEPTED:
@@ -306,13 +307,13 @@ def make_get_output(predicate: Predicate):
 
 @inlined
 def seen(own):
-    """Return how many tuples a processing thread has seen."""
+    """Return the number of tuples that a processing thread has seen."""
     return own.joining.words[RANK]
 
 
 @inlined
 def compared(own):
-    """Return how many comparisons a processing thread has made."""
+    """Return the number of comparisons that a processing thread has made."""
     return own.joining.words[COMPARISONS]
 
 
@@ -327,12 +328,12 @@ def peak(state: State) -> int:
 
 
 def check_invariants(state: State) -> None:
-    """Check gates and windows at rest.
+    """Check gates and windows in a quiescent state.
 
     Raises
     ------
     AssertionError
-        Naming the thread and the invariant.
+        When an invariant does not hold; the message names it and the thread.
     """
     t_gate.check_invariants(state.shared.gate_in)
     t_gate.check_invariants(state.shared.gate_out)

@@ -1,22 +1,22 @@
-"""ScaleJoins of ours: with an index or a hash table in each thread, and with heartbeats.
+"""Our ScaleJoins: with an index or a hash table in each thread, and with heartbeats.
 
 Sections IV-C and VIII of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream
 Join" name the first two: "appropriate data structures at the PTs", "e.g., hash tables for
-equi-joins". What differs is how a thread finds what may match in its windows:
+equi-joins". They differ in how a thread finds possible matches in its windows:
 
 scale-join-index
     A B+-Tree (`operators.index.b_plus_tree`) over the first number that is compared.
 scale-join-hash
-    Lists of the tuples of a cell: a range of the first number as wide as the band, so that what
-    matches lies in two cells at most, and in one for equality. A list goes from its newest tuple to
-    older ones; where it comes to one that has left the window it ends, so that nothing is removed.
+    Lists of the tuples of a cell: a range of the first number as wide as the band, so that matches
+    lie in two cells at most, and in one for equality. A list leads from the newest tuple to older
+    ones and ends at the first that has left the window, so no removal is needed.
 
-Either gives positions in no order of arrival. They are marked in a map with a bit for each chunk of
-the window, and the chunks that are marked are compared as everywhere else.
+Both return positions in no order of arrival. These are marked in a bitmap with a bit for each chunk
+of the window, and the marked chunks are compared as in the other variants.
 
 scale-join-heartbeats
-    Behind each batch a thread tells the second gate how far it is. Without that a pair waits until
-    every thread has found a later one, so that latency grows with the number of threads.
+    After each batch a thread publishes a heartbeat in the second gate. Otherwise a pair waits until
+    every thread has found a later one, so latency grows with the number of threads.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ TREE = b_plus_tree.VARIANT.operations
 
 
 class Marks(NamedTuple):
-    """The map of chunks that may have matches, and room for what an index finds."""
+    """The bitmap of chunks with possible matches, and a buffer for an index's answer."""
 
-    chunks: np.ndarray  # a bit a chunk, from the one of a tuple's range on
+    chunks: np.ndarray  # a bit a chunk, from the first of a tuple's range on
     found: np.ndarray  # (capacity + 1) positions
 
 
@@ -69,8 +69,8 @@ class TreeIndex(NamedTuple):
 class Cells(NamedTuple):
     """Lists of a window's tuples by the cell of their first number."""
 
-    heads: np.ndarray  # by cell, hashed: one more than the position of its newest tuple, 0 for none
-    links: np.ndarray  # (capacity): the same of the tuple before, in the list
+    heads: np.ndarray  # by cell, hashed: one more than the position of the newest tuple, 0 for none
+    links: np.ndarray  # (capacity): the same for the next older tuple of the list
     marks: Marks
     width: int  # of a cell
 
@@ -100,14 +100,14 @@ def _make_cells(predicate: Predicate, tables: Any, capacity: int) -> Cells:
 
 @inlined
 def mark_chunk(marks, begin, position):
-    """Mark the chunk of a position, counted from the chunk that the range begins in."""
+    """Mark the chunk of a position, counted from the first chunk of the range."""
     chunk = (position - begin) // CHUNK
     marks.chunks[chunk // CHUNK] |= 1 << (chunk % CHUNK)
 
 
 @inlined
 def first_number(window, columns, position):
-    """Return the first number that is kept of a tuple."""
+    """Return the first kept number of a tuple."""
     place = place_of(window, position)
     lane = place % CHUNK
     return peek(window.chunks, (place - lane) * columns + lane)
@@ -115,7 +115,7 @@ def first_number(window, columns, position):
 
 @cache
 def make_marked_steps(predicate: Predicate, find, enter_index, leave_index) -> WindowSteps:
-    """Return the steps of windows in which an index says where matches may be.
+    """Return the steps of windows with an index of possible matches.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def make_marked_steps(predicate: Predicate, find, enter_index, leave_index) -> W
 
     @inlined
     def compare(comparing, count, window, side):
-        """Do nothing: tuples were compared when they asked, with the index as it was."""
+        """Do nothing: ``ask`` has compared the tuples, with the index of that time."""
 
     return WindowSteps(enter, ask, compare, purge)
 

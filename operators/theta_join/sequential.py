@@ -1,14 +1,14 @@
 """The three-step procedure by one thread, on ready tuples in order (Proposition 1).
 
-Section III of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream Join": what
-every parallel join must be equal to. A gate merges the physical streams; whoever takes pairs runs
-the procedure::
+Section III of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream Join": the
+join that every parallel join must be equal to. A gate merges the physical streams; the thread that
+takes pairs runs the procedure::
 
     R streams --+
                 +--> ScaleGate --> W_R, W_S --> pairs, in order
     S streams --+
 
-There is no processing thread beside the one that takes pairs.
+There is no other processing thread.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ from operators.theta_join.scale_join import (
 
 
 class Merged(NamedTuple):
-    """The gate, and how many of its streams are R's."""
+    """The gate, and the number of streams of R."""
 
     gate_in: TGateState
     r_streams: int
 
 
 class OneThread(NamedTuple):
-    """What the thread has for itself."""
+    """The data of the thread."""
 
     joining: Joining
     ready: np.ndarray  # a tuple of the gate: timestamp, stream, key, row
@@ -66,7 +66,7 @@ class OneThread(NamedTuple):
 def make_state(
     predicate: Predicate, tables: Any, extent: Extent, shape: Shape, *, ahead: int = 1024
 ) -> State:
-    """Return a join with empty windows; `shape.threads` says nothing.
+    """Return a join with empty windows; `shape.threads` is ignored.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def make_get_output(predicate: Predicate):
             compare(own.joining)
             position = front_pair(own.joining)
             if position == NO_PAIR:
-                # Whoever asks has to look at the time now and then.
+                # Let the caller check the time now and then.
                 return NOT_READY
         out[0] = write_pair(own.joining, position, out, 1)
         drop_pair(own.joining)
@@ -126,12 +126,12 @@ def peak(state: State) -> int:
 
 
 def check_invariants(state: State) -> None:
-    """Check gate and windows at rest.
+    """Check gate and windows in a quiescent state.
 
     Raises
     ------
     AssertionError
-        Naming the invariant.
+        When an invariant does not hold; the message names it.
     """
     t_gate.check_invariants(state.shared.gate_in)
     processing.check_invariants(state.output.joining)

@@ -1,9 +1,9 @@
-"""A buffer that gives out records by their first word, lowest first: a binary heap of places.
+"""A buffer that gives out records by their first word, lowest first: a binary heap.
 
-The external buffer that puts a handshake join's pairs in order (section VI, "Relation with
-Handshake join"). One thread's own.
+The external buffer that sorts a handshake join's pairs (section VI, "Relation with Handshake
+join"). It belongs to one thread.
 
-Invariant: a key is no higher than those of the two places below it, 2 i + 1 and 2 i + 2.
+Invariant: the key at index i is no higher than those at 2 i + 1 and 2 i + 2.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HELD, PEAK = 0, 1
 
 
 class SortBuffer(NamedTuple):
-    """Keys with the slots of their records, and the slots that are free behind them."""
+    """Keys with the slots of their records, followed by the free slots."""
 
     keys: np.ndarray  # (capacity)
     slots: np.ndarray  # (capacity): a permutation; those from HELD on are free
@@ -31,12 +31,12 @@ class SortBuffer(NamedTuple):
 
 
 def make_sort_buffer(capacity: int, record: int) -> SortBuffer:
-    """Return an empty buffer for so many records of so many words.
+    """Return an empty buffer for `capacity` records of `record` words.
 
     Raises
     ------
     UsageError
-        When it would hold none.
+        When the capacity is below one.
     """
     if capacity < 1:
         raise UsageError(f"a sort buffer holds at least 1 pair, received {capacity}")
@@ -48,7 +48,7 @@ def make_sort_buffer(capacity: int, record: int) -> SortBuffer:
 
 @inlined
 def is_full(buffer):
-    """Whether no other record can be put."""
+    """Whether there is no room for another record."""
     return buffer.words[HELD] == len(buffer.keys)
 
 
@@ -60,7 +60,7 @@ def lowest(buffer):
 
 @inlined
 def swap(buffer, one, other):
-    """Exchange two places."""
+    """Exchange two entries of the heap."""
     key, slot = peek(buffer.keys, one), peek(buffer.slots, one)
     poke(buffer.keys, one, peek(buffer.keys, other))
     poke(buffer.slots, one, peek(buffer.slots, other))
@@ -70,7 +70,7 @@ def swap(buffer, one, other):
 
 @inlined
 def put(buffer, source, place):
-    """Put the record that begins at a place of `source`."""
+    """Put the record that begins at index `place` of `source`."""
     at = buffer.words[HELD]
     slot = peek(buffer.slots, at)
     for word in range(buffer.record):
@@ -104,12 +104,12 @@ def take_lowest(buffer, out, words):
 
 
 def check_invariants(buffer: SortBuffer) -> None:
-    """Check a buffer at rest.
+    """Check a buffer in a quiescent state.
 
     Raises
     ------
     AssertionError
-        When a key is higher than one below it, or a slot is there twice.
+        When a key is higher than a child's, or a slot is there twice.
     """
     held = int(buffer.words[HELD])
     for place in range(1, held):

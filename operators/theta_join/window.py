@@ -9,18 +9,18 @@ tuples has its columns side by side, so that a pass over the window reads one st
               +--------+--------+--------+--------+--- - -
       rows, ranks, stamps: a word a tuple
 
-Several tuples share a pass (`compare`): a window beyond the caches is then read once for all of
-them. They arrived at different times, and each has seen the window as it was; so each has a range
-of positions of its own, and the pass goes over all that any of them is to see. What a pass finds
-outside a tuple's range is taken out where it is found, which is seldom. A block of the window is
-looked at by the first number of each tuple, and then again where that may match.
+Several tuples share a pass (`compare`), so a window larger than the caches is read once for all of
+them. They arrived at different times, and each has to be compared with the window of that time: a
+range of positions. The pass covers the union of the ranges; the rare matches outside a tuple's
+range are masked out. A block of the window is filtered by the first number of each tuple, and
+possible matches are then checked in full.
 
 Invariants (``check_invariants``)
 ---------------------------------
 1. ``FIRST <= NEXT <= FIRST + capacity``; positions from FIRST to NEXT are in the window.
 2. Ranks and stamps ascend with positions.
 
-One thread has a window for itself; nothing here is shared.
+A window belongs to one thread; no word is shared.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from operators.theta_join.predicates import CHUNK, Predicate
 PASS = 8
 # Words of a window: the oldest position in it, and the next one.
 FIRST, NEXT = 0, 1
-# Words of what a tuple compares: the range of positions, and how many chunks have matches.
+# Words of a comparing tuple: the range of positions, and the number of chunks with matches.
 BEGIN, END, FOUND = 0, 1, 2
-# So many tuples are looked at by their first number before those that may match are looked at
-# again: the first look has no branch that nobody can foretell, and the second finds them in the
-# nearest cache. One thread, billion comparisons/s, two cores of an EPYC (Zen 5), windows of 2^16,
-# 300,000 and 2^23: 23.7, 24.4 and 25.1, looking again at once 18.0, 19.8 and 25.2, with blocks half
-# as long 23.1, 24.8 and 25.1.
+# The tuples of a block are filtered by their first number before possible matches are checked: the
+# filter has no unpredictable branch, and the check finds the block in the nearest cache. One
+# thread, billion comparisons/s, two cores of an EPYC (Zen 5), windows of 2^16, 300,000 and 2^23:
+# 23.7, 24.4 and 25.1, checking at once 18.0, 19.8 and 25.2, with blocks half as long 23.1, 24.8 and
+# 25.1.
 BLOCK = 64 * CHUNK
-# So many chunks before they are looked at all of their lines are asked for, since the first look
-# touches the first number alone. Without it 22.7, 23.5 and 18.5.
+# All lines of a chunk are prefetched so many chunks ahead, since the filter touches only the first
+# number. Without it 22.7, 23.5 and 18.5.
 ASKED_AHEAD = 16
 
 
@@ -64,7 +64,7 @@ class Window(NamedTuple):
     chunks: np.ndarray  # (capacity * columns) of the predicate's kind
     rows: np.ndarray  # (capacity): of the tables
     ranks: np.ndarray  # (capacity)
-    stamps: np.ndarray  # (capacity): what purging goes by: timestamps, or numbers in the stream
+    stamps: np.ndarray  # (capacity): the basis of purging: timestamps, or numbers in the stream
     words: np.ndarray  # FIRST, NEXT
     capacity: int  # whole chunks
 
@@ -73,36 +73,36 @@ class Comparing(NamedTuple):
     """The tuples of one side that are being compared: up to PASS of them."""
 
     ranges: np.ndarray  # (PASS * 3): BEGIN, END, FOUND
-    wanted: np.ndarray  # (PASS * wanted): what the predicate looks for
-    # (PASS * 2 * (chunks + 1)): of each tuple the chunks with matches, as the position of a chunk's
-    # first tuple and a bit for each of its 64.
+    wanted: np.ndarray  # (PASS * wanted): the predicate's bounds
+    # (PASS * 2 * (chunks + 1)): for each tuple the chunks with matches, as the position of the
+    # chunk's first tuple and a bit for each of the 64.
     found: np.ndarray
     stride: int  # words of `found` of a tuple
-    seen: np.ndarray  # (PASS): where `found` ends while it holds chunks that may match
+    seen: np.ndarray  # (PASS): end of `found` while it holds possible matches
 
 
 def check_capacity(capacity: int) -> None:
-    """Refuse a window for no tuples, or for more than a pair's key can tell apart.
+    """Refuse a window for no tuples, or for more than a pair's key can distinguish.
 
     Raises
     ------
     UsageError
-        Naming the limits.
+        When the capacity is out of these limits, which the message names.
     """
     if not 1 <= capacity < REACH:
         raise UsageError(f"a window holds 1 to {REACH - 1} tuples, received {capacity}")
 
 
 def make_window(predicate: Predicate, capacity: int) -> Window:
-    """Return an empty window for so many tuples.
+    """Return an empty window for `capacity` tuples.
 
     Raises
     ------
     UsageError
-        When it would have none, or more than a pair's key can tell apart.
+        As ``check_capacity`` does.
     """
     check_capacity(capacity)
-    # Those that leave while others are still to be compared with them stay a little longer.
+    # Purged tuples stay until the batch that is compared with them is done.
     whole = -(-(capacity + 2 * PASS) // CHUNK) * CHUNK
     return Window(
         aligned_array(whole * predicate.columns, predicate.kind),
@@ -113,7 +113,7 @@ def make_window(predicate: Predicate, capacity: int) -> Window:
 
 
 def make_comparing(predicate: Predicate, window: Window) -> Comparing:
-    """Return room for comparisons with a window."""
+    """Return the buffers for comparisons with a window."""
     stride = 2 * (window.capacity // CHUNK + 1)
     return Comparing(
         aligned_words(3 * PASS),
@@ -126,19 +126,19 @@ def make_comparing(predicate: Predicate, window: Window) -> Comparing:
 
 @inlined
 def place_of(window, position):
-    """Return where a position is in the ring."""
+    """Return the ring slot of a position."""
     return position % window.capacity
 
 
 class WindowSteps(NamedTuple):
     """The steps of a window under a predicate, as inlined functions.
 
-    ``enter(window, index, tables, side, row, rank, stamp, needed)`` puts a tuple at the window's
-    end; False when there is no room beside what is `needed`, the oldest position to be kept.
-    ``ask(comparing, number, tables, side, row, window, index)`` notes the tuple that is compared as
-    the number-th of its pass, with the window as it is now; returns how many tuples that has.
+    ``enter(window, index, tables, side, row, rank, stamp, needed)`` appends a tuple to the window;
+    False when that would overwrite `needed`, the oldest position to be kept.
+    ``ask(comparing, number, tables, side, row, window, index)`` notes a tuple as the number-th of a
+    pass, to be compared with the window as it is now; returns the size of the window.
     ``compare(comparing, count, window, side)`` compares `count` tuples of a side with their ranges
-    of the window. ``purge(window, index, horizon)`` lets go of what has a stamp below the horizon.
+    of the window. ``purge(window, index, horizon)`` drops tuples with stamps below the horizon.
     """
 
     enter: Callable[..., bool]
@@ -148,10 +148,10 @@ class WindowSteps(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """How matches are found in a window.
+    """The method of finding matches in a window.
 
-    ``make_index(predicate, tables, capacity)`` returns what a window has beside its columns for so
-    many tuples, ``make_steps(predicate)`` the steps.
+    ``make_index(predicate, tables, capacity)`` returns the index of a window for `capacity` tuples,
+    ``make_steps(predicate)`` the steps.
     """
 
     make_index: Callable[..., Any]
@@ -160,7 +160,7 @@ class Matching(NamedTuple):
 
 @inlined
 def purge(window, index, horizon):
-    """Let go of the oldest tuples, whose stamps are below the horizon."""
+    """Drop the oldest tuples, whose stamps are below the horizon."""
     first, last = window.words[FIRST], window.words[NEXT]
     place = place_of(window, first)
     while first < last and peek(window.stamps, place) < horizon:
@@ -171,37 +171,37 @@ def purge(window, index, horizon):
 
 @inlined
 def lowest_bit(mask):
-    """Return the number of the lowest bit that is set."""
+    """Return the number of the lowest set bit."""
     return bit_length(mask ^ wrapping_add(mask, -1)) - 1
 
 
 @inlined
 def without_lowest_bit(mask):
-    """Return a word without its lowest bit that is set."""
+    """Return a word without the lowest set bit."""
     return mask & wrapping_add(mask, -1)
 
 
 @inlined
 def bits_from(mask, number):
-    """Return a word without its bits below a number, 0 to 63."""
+    """Return a word without the bits below a number, 0 to 63."""
     return mask & (-1 << number)
 
 
 @inlined
 def bits_up_to(mask, number):
-    """Return a word without its bits from a number on, 1 to 63."""
+    """Return a word without the bits from a number on, 1 to 63."""
     return mask & ~(-1 << number)
 
 
 @inlined
 def end_of_found(comparing, number):
-    """Return where the chunks end in which something matches a tuple."""
+    """Return the end of the chunks with matches of a tuple."""
     return number * comparing.stride + 2 * comparing.ranges[3 * number + FOUND]
 
 
 @inlined
 def note(comparing, number, position, mask):
-    """Note what matches in the chunk at a position, as far as it lies in the tuple's range."""
+    """Note the matches in the chunk at a position, masked to the tuple's range."""
     base = 3 * number
     before = comparing.ranges[base + BEGIN] - position
     if before > 0:
@@ -219,14 +219,14 @@ def note(comparing, number, position, mask):
 
 @cache
 def _compare_of(predicate: Predicate) -> Callable[..., None]:
-    """Return ``compare`` of the steps of a window; see ``WindowSteps``."""
+    """Return ``compare`` for the steps of a window; see ``WindowSteps``."""
     columns, words = predicate.columns, predicate.wanted
     match_64, narrow_64 = predicate.match_64, predicate.narrow_64
     line = LINE_BYTES // np.dtype(predicate.kind).itemsize
 
     @inlined
     def look_again(comparing, number, window, side):
-        """Keep of the chunks of a block that may match those that do."""
+        """Check the possible matches of a block in full, and keep the matches."""
         at = end_of_found(comparing, number)
         while at < comparing.seen[number]:
             position, mask = comparing.found[at], comparing.found[at + 1]
@@ -240,7 +240,7 @@ def _compare_of(predicate: Predicate) -> Callable[..., None]:
     def compare(comparing, count, window, side):
         begin, end = comparing.ranges[BEGIN], comparing.ranges[END]
         for number in range(1, count):
-            # Later tuples see later windows.
+            # Later tuples have later windows.
             end = max(end, comparing.ranges[3 * number + END])
         position = begin - begin % CHUNK
         place = place_of(window, position)
@@ -257,7 +257,7 @@ def _compare_of(predicate: Predicate) -> Callable[..., None]:
                     seen = comparing.seen[number]
                     comparing.found[seen] = position
                     comparing.found[seen + 1] = mask
-                    # Written over by the next chunk where nothing matches.
+                    # Overwritten by the next chunk if there is no match.
                     comparing.seen[number] = seen + 2 * (mask != 0)
                 position += CHUNK
                 place = 0 if place + CHUNK == window.capacity else place + CHUNK
@@ -269,7 +269,7 @@ def _compare_of(predicate: Predicate) -> Callable[..., None]:
 
 @cache
 def make_window_steps(predicate: Predicate) -> WindowSteps:
-    """Return the steps of windows that are compared tuple by tuple."""
+    """Return the steps of windows without an index."""
     columns, words = predicate.columns, predicate.wanted
     keep, prepare = predicate.keep, predicate.prepare
 
@@ -309,12 +309,12 @@ SCAN = Matching(_no_index, make_window_steps)
 
 
 def check_invariants(window: Window) -> None:
-    """Check a window at rest.
+    """Check a window in a quiescent state.
 
     Raises
     ------
     AssertionError
-        Naming the invariant that does not hold.
+        When an invariant does not hold; the message names it.
     """
     first, last = int(window.words[FIRST]), int(window.words[NEXT])
     assert 0 <= first <= last <= first + window.capacity, f"invariant 1: {first} to {last}"

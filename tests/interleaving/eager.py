@@ -1,20 +1,21 @@
-"""The memory models once more, as one would draw them on a board: every step tried, no cleverness.
+"""An eager reference for the memory models: every step is tried, without any reduction.
 
 The checker decides about a buffered store only when somebody looks; here each buffered store
-arrives in a step of its own, in every order the model has, and all states are visited. It knows
-straight-line programs over words that start at 0, and is what the checker is compared with.
+arrives in a separate step, in every order that the model allows, and all states are visited. The
+reference handles straight-line programs over words that start at 0; the checker is compared with
+it.
 
 ``sc``
     A store arrives at once.
 ``tso``
-    A thread's stores arrive in program order, some time later; it reads its own before that.
+    A thread's stores arrive in program order, some time later; the thread reads them before that.
 ``pso``
-    Those to one word arrive in program order. A RELEASE store waits for all stores of its thread
-    before it, and a store behind a release fence for those before the fence.
+    Stores to one word arrive in program order. A RELEASE store waits for all earlier stores of the
+    thread, and a store after a release fence waits for the stores before the fence.
 
-SEQ_CST fences and stores wait until their thread's stores have arrived. So do read-modify-writes,
-but under ``pso`` those that do not release wait as a relaxed store would, and never arrive late.
-Loads are performed in program order, whatever their order is called.
+SEQ_CST fences and stores wait until the thread's stores have arrived. So do read-modify-writes, but
+under ``pso`` those that do not release wait as a relaxed store would, and never arrive late. Loads
+are performed in program order, whatever their memory order.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ RELEASING = (RELEASE, ACQ_REL, SEQ_CST)
 
 
 class Waiting(NamedTuple):
-    """A store on its way: it arrives after the `behind` first stores of its thread."""
+    """A buffered store: it arrives after the first `behind` stores of the thread."""
 
     word: str
     value: int
@@ -39,7 +40,7 @@ class Waiting(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """Where a thread is: its next operation, its answers, its stores on their way and past."""
+    """State of a thread: next operation, answers, buffered stores, numbers of past stores."""
 
     next: int = 0
     answers: tuple[int, ...] = ()
@@ -54,7 +55,7 @@ State = tuple[tuple[Thread, ...], tuple[tuple[str, int], ...]]
 def eager_outcomes(
     programs: tuple[tuple[Call, ...], ...], words: tuple[str, ...], memory: str
 ) -> set[tuple[int, ...]]:
-    """Return all answers in thread and program order, and then the final words, of every run."""
+    """Return the outcomes of all runs: answers in thread and program order, then final words."""
     start: State = (tuple(Thread() for _ in programs), tuple((word, 0) for word in words))
     seen, left, found = {start}, [start], set()
     while left:
@@ -96,7 +97,7 @@ def _arrivals(thread: Thread, values: dict[str, int], memory: str) -> Iterator[t
 def _performed(
     thread: Thread, call: Call, values: dict[str, int], memory: str
 ) -> list[tuple[Thread, dict[str, int]]]:
-    """Return what the thread's next operation leads to: nothing while it has to wait."""
+    """Return the states after the thread's next operation: none while the operation must wait."""
     arguments, order = call.arguments, call.arguments[-1]
     on = thread._replace(next=thread.next + 1)
     if call.name == "load":

@@ -1,21 +1,22 @@
 """Litmus programs: a few atomics each, and every outcome that the checker's memory may show.
 
 An *outcome* is written as the answers of all threads in program order, one character each, ``-``
-for a call that did not get to its answer; where the last values of words matter they follow a bar.
-``race`` stands for a table of its own: some run of the program has a data race.
+for a call that did not reach its answer; where the last values of words matter they follow a bar.
+``race`` stands for a whole table: some run of the program has a data race.
 
-The tables are those of this model, which is C11 made stronger where hardware or a search that ends
-in reasonable time is. What C11 allows on top is in `Litmus.c11`, and comes from these differences:
+The first three tables are those of store buffers, which strengthen C11 where the hardware is
+stronger or where the search would not end in reasonable time. Outcomes that RC11 allows in addition
+are in `Litmus.c11`; they come from these differences:
 
-1. *Loads are performed in program order*, whatever they are called. A relaxed load that had to
-   acquire therefore shows in no answer; it falls to the data races, which follow C11.
+1. *Loads are performed in program order*, whatever their memory order. A relaxed load that should
+   have been an acquire therefore shows in no answer; it shows as a data race, and races follow C11.
 2. *A store arrives for all other threads at once* (multi-copy atomicity).
-3. *A load is never late*: nothing is stored before what precedes it was read.
+3. *A load is never late*: no store takes effect before the loads that precede it.
 4. *A read-modify-write is never late*, and one that releases waits until all stores of its thread
    have arrived; so do locks, SEQ_CST fences and SEQ_CST stores. A SEQ_CST load waits for nothing.
 5. *A release sequence* is its head and the read-modify-writes behind it, as since C++20.
-6. *A release store waits for all earlier stores of its thread* and one to the same word arrives
-   behind them; C11 lets two such stores to two words cross with another thread's (2+2W).
+6. *A release store waits for all earlier stores of its thread*, and one to the same word arrives
+   after them; C11 lets two such stores to two words cross with another thread's (2+2W).
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ from operators.core.atomics import (
 )
 from operators.core.layout import aligned_words
 
-MEMORIES = ("sc", "tso", "pso")
+EVERY_MEMORY = ("sc", "tso", "pso", "rc11")
+# Those whose reduction keeps to a bound on preemptions and draws.
+MEMORIES = EVERY_MEMORY[:-1]
 RACE = "race"
 WORDS = ("x", "y", "z", "data")
 NOT_SEEN = -1
@@ -58,7 +61,7 @@ Programs = tuple[tuple[Call, ...], ...]
 
 
 class LitmusState(NamedTuple):
-    """Words that start at 0."""
+    """The state of a litmus program: words that start at 0."""
 
     x: np.ndarray
     y: np.ndarray
@@ -76,7 +79,7 @@ def make_state() -> LitmusState:
     return LitmusState(*(aligned_words(1) for _ in range(4)), *mutexes)
 
 
-# --- what a thread can do: each function is called by its name ------------------------------------
+# --- operations of threads, each called by name ---------------------------------------------------
 
 
 def wait_for(word, value, order):
@@ -86,7 +89,7 @@ def wait_for(word, value, order):
 
 
 def wait_and_note(flag, note):
-    """Wait until `flag` is set, and store the same again and again meanwhile."""
+    """Wait until `flag` is set; meanwhile store the same value to `note` again and again."""
     while load(flag, 0, ACQUIRE) == 0:
         store(note, 0, 1, RELAXED)
         pause()
@@ -106,7 +109,7 @@ def read_behind_fence(flag, value, order, data):
 
 
 def read_behind_update(update, flag, order, data):
-    """Read plain `data` if the cas or fetch_add that looks at `flag` finds it other than 0."""
+    """Read plain `data` if the cas or fetch_add finds `flag` other than 0."""
     seen = not cas(flag, 0, 0, 0, order) if update == "cas" else fetch_add(flag, 0, 0, order) != 0
     return data[0] if seen else NOT_SEEN
 
@@ -120,7 +123,7 @@ def write_behind(flag, value, order, data):
 
 
 def dekker(mine, other, store_order, load_order, fenced, data):
-    """Add to plain `data` if the other has not asked to, as Dekker's algorithm begins."""
+    """Add to plain `data` if the other has not asked to: the entry of Dekker's algorithm."""
     store(mine, 0, 1, store_order)
     if fenced:
         fence(SEQ_CST)
@@ -131,7 +134,7 @@ def dekker(mine, other, store_order, load_order, fenced, data):
 
 
 def peterson(mine, other, turn, me, turn_order, fenced, data):
-    """Add to plain `data` under Peterson's lock, whose loads acquire and whose end releases."""
+    """Add to plain `data` under Peterson's lock with acquire loads and a release at the end."""
     store(mine, 0, 1, RELAXED)
     store(turn, 0, 1 - me, turn_order)
     if fenced:
@@ -151,7 +154,7 @@ def spin_locked(word, take, give_back, data):
 
 
 def wait_a_while(word, value, tries):
-    """Say whether `word` was `value` at one of so many looks."""
+    """Return 1 if `word` was `value` at one of `tries` looks, else 0."""
     for _ in range(tries):
         if load(word, 0, ACQUIRE) == value:
             return 1
@@ -160,13 +163,13 @@ def wait_a_while(word, value, tries):
 
 
 def spin(word, value):
-    """Wait without giving way."""
+    """Wait without yielding."""
     while load(word, 0, ACQUIRE) != value:
         pass
 
 
 def count_up(word, tries):
-    """Add one by cas, with so many tries; return how often it failed."""
+    """Add one by cas, with at most `tries` tries; return the number of failed ones."""
     for failed in range(tries):
         old = load(word, 0, RELAXED)
         if cas(word, 0, old, old + 1, ACQ_REL):
@@ -175,17 +178,17 @@ def count_up(word, tries):
 
 
 def add_by_halves(word):
-    """Add one, and lose what is added between the halves."""
+    """Add one non-atomically: an addition between load and store is lost."""
     store(word, 0, load(word, 0, ACQUIRE) + 1, RELEASE)
 
 
 def step_on(word, expected):
-    """Add one in a single step if that is next; the first step out of turn spoils it."""
+    """Add one atomically if `word` is `expected`; a step out of turn makes later ones fail."""
     cas(word, 0, expected, expected + 1, ACQ_REL)
 
 
 def follow(word, even, odd, value):
-    """Store into the word that another word chooses."""
+    """Store `value` into `even` or `odd`, depending on the parity of `word`."""
     store(odd if load(word, 0, ACQUIRE) % 2 else even, 0, value, RELEASE)
 
 
@@ -222,13 +225,13 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def perform(state: LitmusState, call: Call) -> int | None:
-    """Run a call; names of words among its arguments stand for the words."""
+    """Run a call; arguments that name words are replaced by the words."""
     words = state._fields
     arguments = (getattr(state, a) if a in words else a for a in call.arguments)
     return OPERATIONS[call.name](*arguments)
 
 
-# --- programs and what may come of them ----------------------------------------------------------
+# --- programs and their outcomes -----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -241,13 +244,15 @@ class Litmus:
     programs : tuple of tuples of Call
         One a thread.
     sc : str
-        Every outcome under interleavings.
+        All outcomes under sequentially consistent interleavings.
     tso : str
-        Those that a store buffer a thread adds; ``race`` stands alone, here and for weaker memory.
+        Outcomes that one store buffer per thread adds; ``race`` stands alone, here and below.
     pso : str
-        Those that a store buffer a thread and word adds.
+        Outcomes that a store buffer for each thread and word adds.
     c11 : str
-        Those that C11 would allow on top, which this model never shows.
+        Further outcomes that RC11 allows, and `weak_memory` shows.
+    never : str
+        Further outcomes that C11 allows and no memory here shows: load buffering.
     final : tuple of str
         Words whose last values belong to the outcome.
     """
@@ -258,16 +263,18 @@ class Litmus:
     tso: str = ""
     pso: str = ""
     c11: str = ""
+    never: str = ""
     final: tuple[str, ...] = ()
 
     def table(self, memory: str) -> set[str]:
-        """Return all outcomes that `memory` must show, and no other may come."""
-        told = [self.sc, self.tso, self.pso][: MEMORIES.index(memory) + 1]
+        """Return exactly the outcomes that `memory` must show."""
+        parts = [self.sc, self.tso, self.pso, self.c11]
+        told = parts[: EVERY_MEMORY.index(memory) + 1]
         outcomes = {outcome for part in told for outcome in part.split()}
         return {RACE} if RACE in outcomes else outcomes
 
     def scenario(self, seen: set[str]) -> Scenario:
-        """Return the program as a scenario whose every run adds its outcome to `seen`."""
+        """Return the program as a scenario in which every run adds its outcome to `seen`."""
 
         def finish(state: LitmusState, history: list[HistoryOperation]) -> None:
             seen.add(self.outcome(history, state))
@@ -275,14 +282,14 @@ class Litmus:
         return Scenario(self.name, make_state, self.programs, perform, finish=finish)
 
     def outcome(self, history: list[HistoryOperation], state: LitmusState) -> str:
-        """Return one run's outcome as the tables write it."""
+        """Return one run's outcome in the notation of the tables."""
         told = "".join(map(_letter, all_answers(history)))
         last = "".join(_letter(getattr(state, word)[0]) for word in self.final)
         return f"{told}|{last}" if last else told
 
 
 def all_answers(history: list[HistoryOperation]) -> tuple[int, ...]:
-    """Return what the calls of all threads answered, in program order; None is left out."""
+    """Return the answers of the calls of all threads, in program order; None is left out."""
     # A thread's calls end in program order, and sorting keeps that.
     calls = sorted(history, key=lambda call: call.thread)
     return tuple(int(call.answer) for call in calls if call.answer is not None)
@@ -293,7 +300,7 @@ def _letter(answer: int) -> str:
 
 
 def scenario_of(programs: Programs, **settings: Any) -> Scenario:
-    """Return a scenario that checks nothing but what `settings` say."""
+    """Return a scenario with only the checks that `settings` give."""
     return Scenario("program", make_state, programs, perform, **settings)
 
 

@@ -30,7 +30,7 @@ STORE_BUFFERING = (
     Litmus("sb-relaxed", store_buffering(RELAXED, RELAXED), "01 10 11", tso="00"),
     Litmus("sb-release-acquire", store_buffering(RELEASE, ACQUIRE), "01 10 11", tso="00"),
     Litmus("sb-seq-cst", store_buffering(SEQ_CST, SEQ_CST), "01 10 11"),
-    # A SEQ_CST load does not wait for the thread's own stores: the store must be SEQ_CST too.
+    # A SEQ_CST load does not wait for the thread's stores: the store must be SEQ_CST too.
     Litmus("sb-seq-cst-loads", store_buffering(RELEASE, SEQ_CST), "01 10 11", tso="00"),
     Litmus("sb-seq-cst-stores", store_buffering(SEQ_CST, ACQUIRE), "01 10 11", c11="00"),
     Litmus(
@@ -57,21 +57,21 @@ STORE_BUFFERING = (
         "01 10 11",
         tso="00",
     ),
-    # A relaxed exchange is passed by loads behind it only where stores pass it as well.
+    # Later loads pass a relaxed exchange only where stores pass it too.
     Litmus(
         "sb-updates",
         store_buffering(RELAXED, RELAXED, (update("z", RELAXED),), (update("data", RELAXED),)),
         "0001 0100 0101",
         pso="0000",
     ),
-    # Difference 4: one that releases waits for the store before it.
+    # Difference 4: a releasing exchange waits for the store before it.
     Litmus(
         "sb-updates-acq-rel",
         store_buffering(RELAXED, RELAXED, (update("z", ACQ_REL),), (update("data", ACQ_REL),)),
         "0001 0100 0101",
         c11="0000",
     ),
-    # As above, with two mutexes that nobody else wants.
+    # As above, with two uncontended mutexes.
     Litmus(
         "sb-locks",
         (
@@ -125,7 +125,7 @@ def message(
 RELEASE_FENCE, ACQUIRE_FENCE = (fenced(RELEASE),), (fenced(ACQUIRE),)
 MESSAGE_PASSING = (
     Litmus("mp-relaxed", message(), "00 01 11", pso="10"),
-    # Difference 1: what acquires too little shows no stale x here, and a race if x is plain.
+    # Difference 1: a missing acquire shows no stale x here, but a race if x is plain.
     Litmus("mp-release-relaxed", message(flag=RELEASE), "00 01 11", c11="10"),
     Litmus("mp-relaxed-acquire", message(seen=ACQUIRE), "00 01 11", pso="10"),
     Litmus("mp-release-acquire", message(flag=RELEASE, seen=ACQUIRE), "00 01 11"),
@@ -139,7 +139,7 @@ MESSAGE_PASSING = (
         "00 01 11",
         pso="10",
     ),
-    # A release orders what is before it: neither the fence nor the store keeps y behind x.
+    # A release orders earlier accesses only: neither the fence nor the store keeps y after x.
     Litmus(
         "mp-fence-too-early",
         message(before=RELEASE_FENCE, then=ACQUIRE_FENCE),
@@ -168,7 +168,7 @@ MESSAGE_PASSING = (
         ),
         "000 001 011",
     ),
-    # x = 1; y = 1 (release); x = 2: the later store must not be missed for the earlier one.
+    # x = 1; y = 1 (release); x = 2: the earlier store must not keep the later one from being seen.
     Litmus(
         "mp-two-values",
         (
@@ -177,7 +177,7 @@ MESSAGE_PASSING = (
         ),
         "00 01 02 11 12",
     ),
-    # x = 1; y = 1; z = 1 (release): it waits for both, and they do not wait for each other.
+    # x = 1; y = 1; z = 1 (release): z waits for both, and they do not wait for each other.
     Litmus(
         "mp-two-before-one-release",
         (
@@ -187,7 +187,7 @@ MESSAGE_PASSING = (
         "000 001 011 111",
         pso="010",
     ),
-    # The same behind one fence: x = 1; fence; y = 1; z = 1. Both wait for x alone.
+    # The same after one fence: x = 1; fence; y = 1; z = 1. Both wait for x alone.
     Litmus(
         "mp-fence-before-two",
         (
@@ -198,7 +198,7 @@ MESSAGE_PASSING = (
         pso="101",
         c11="010",
     ),
-    # A mutex passes a message whatever the stores are called.
+    # A mutex passes a message whatever the memory orders of the stores.
     Litmus(
         "mp-lock",
         (
@@ -251,7 +251,7 @@ def chain(store_order: int, load_order: int) -> Programs:
     )
 
 
-# Differences 1 and 2: all threads see stores in one order, and look at them in program order.
+# Differences 1 and 2: all threads see stores in one order, and read them in program order.
 MANY_THREADS = (
     Litmus("iriw-relaxed", independent_reads(RELAXED, RELAXED), SEES_BOTH, c11="1010"),
     Litmus("iriw-acquire", independent_reads(RELEASE, ACQUIRE), SEES_BOTH, c11="1010"),
@@ -294,7 +294,7 @@ TWO_WORDS = (
         "lb-relaxed",
         ((get("x", RELAXED), put("y", 1, RELAXED)), (get("y", RELAXED), put("x", 1, RELAXED))),
         "00 01 10",
-        c11="11",
+        never="11",
     ),
     Litmus(
         "lb-release-acquire",
@@ -314,7 +314,7 @@ TWO_WORDS = (
     Litmus("s-release-acquire", shape_s(RELEASE, ACQUIRE), "0|1 0|2 1|1", final=("x",)),
     Litmus("r-relaxed", shape_r(RELAXED), "0|1 1|1 1|2", tso="0|2", final=("y",)),
     Litmus("r-release", shape_r(RELEASE), "0|1 1|1 1|2", tso="0|2", final=("y",)),
-    # A fence before the load keeps y = 2 before it; that x = 1 comes before y = 1 takes another.
+    # A fence before the load keeps y = 2 before it; keeping x = 1 before y = 1 takes another fence.
     Litmus(
         "r-fence-one-side",
         shape_r(RELAXED, (), SEQUENTIAL_FENCE),

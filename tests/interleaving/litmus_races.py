@@ -1,7 +1,7 @@
-"""Litmus programs with a plain word: which orders keep accesses of it from racing.
+"""Litmus programs with a plain word: memory orders that keep accesses to it from racing.
 
-A race follows C11's happens-before and shows whatever the memory; only a program whose flags need
-more than that (`dekker`, `peterson`) is without races until stores are late.
+A race follows C11's happens-before and shows under every memory; only a program whose flags need
+more than happens-before (`dekker`, `peterson`) is race-free until stores are late.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def add_one(order: int) -> Call:
 
 
 def publish(*then: Call) -> tuple[Call, ...]:
-    """data = 1, and then what tells of it."""
+    """data = 1, followed by the operations that publish it."""
     return (WRITE, *then)
 
 
@@ -62,7 +62,7 @@ MESSAGES = (
     Litmus("plain-relaxed-acquire", stored(RELAXED, read_if_set(ACQUIRE)), RACE),
     Litmus("plain-release-acquire", stored(RELEASE, read_if_set(ACQUIRE)), SEEN_OR_NOT),
     Litmus("plain-seq-cst", stored(SEQ_CST, read_if_set(SEQ_CST)), SEEN_OR_NOT),
-    # A load that nothing keeps from running before the flag was set.
+    # A load that may run before the flag was set.
     Litmus("plain-unconditional", (publish(put("x", 1, SEQ_CST)), (READ,)), RACE),
     Litmus("plain-fences", behind_fence(RELEASE, fence_and_read_if_set(ACQUIRE)), SEEN_OR_NOT),
     Litmus(
@@ -80,7 +80,7 @@ MESSAGES = (
         RACE,
     ),
     Litmus("plain-write-too-late", ((put("x", 1, RELEASE), WRITE), (read_if_set(ACQUIRE),)), RACE),
-    # What has been handed over covers nothing that is written later.
+    # A hand-over covers no later writes.
     Litmus(
         "plain-write-behind-fence",
         ((fenced(RELEASE), WRITE, put("x", 1, RELAXED)), (read_if_set(ACQUIRE),)),
@@ -136,7 +136,7 @@ RELEASE_SEQUENCES = (
     Litmus("plain-cas-acquire", told_by_update(ACQUIRE, read_if_set(ACQUIRE)), RACE),
     Litmus("plain-cas-release", told_by_update(RELEASE, read_if_set(ACQUIRE)), "1- 11"),
     Litmus("plain-cas-acq-rel", told_by_update(ACQ_REL, read_if_set(ACQUIRE)), "1- 11"),
-    # A cas that fails is a load: it keeps of its order what acquires.
+    # A failed cas is a load: of its order only the acquire part remains.
     Litmus(
         "plain-failed-cas-acquire",
         stored(RELEASE, update_and_read_if_set("cas", ACQUIRE)),
@@ -152,7 +152,7 @@ RELEASE_SEQUENCES = (
     ),
     Litmus(
         "plain-failed-cas-hands-nothing-over",
-        # x is 1 before the cas that expects 0: what it would have stored, nobody reads.
+        # x is 1 before the cas that expects 0, so the cas stores nothing that could be read.
         (
             (put("x", 1, RELAXED), WRITE, Call("cas", ("x", 0, 1, ACQ_REL))),
             (read_if_set(ACQUIRE),),
@@ -175,7 +175,7 @@ RELEASE_SEQUENCES = (
         (publish(put("x", 1, RELEASE)), (add_one(RELAXED),), (read_if_set(ACQUIRE, 2),)),
         "0- 1- 11",
     ),
-    # It adds its own release to the one that it carries on.
+    # The update adds a release to the one that it carries on.
     Litmus(
         "release-sequence-of-releases",
         (publish(add_one(RELEASE)), (add_one(RELEASE),), (read_if_set(ACQUIRE, 2),)),
@@ -186,7 +186,7 @@ RELEASE_SEQUENCES = (
         (publish(put("x", 1, RELAXED)), (add_one(RELAXED),), (read_if_set(ACQUIRE, 2),)),
         RACE,
     ),
-    # data = 1; x = 1 (release) | wait for x; x = 2 | if x is 2, read data: a store ends it.
+    # data = 1; x = 1 (release) | wait for x; x = 2 | if x is 2, read data: the store ends it.
     Litmus(
         "release-sequence-ends",
         (
@@ -196,7 +196,7 @@ RELEASE_SEQUENCES = (
         ),
         RACE,
     ),
-    # Difference 5: C11 as first published let a thread's own store carry its release on.
+    # Difference 5: early C11 let a later store of the same thread continue its release sequence.
     Litmus(
         "release-sequence-own-store",
         (publish(put("x", 1, RELEASE), put("x", 2, RELAXED)), (read_if_set(ACQUIRE, 2),)),
@@ -240,7 +240,7 @@ def both(name: str, *arguments: object) -> Programs:
 
 
 def peterson(turn_order: int, with_fence: bool) -> Programs:
-    """Two threads that each enter once."""
+    """Return a program of two threads that each enter once."""
     return (
         (Call("peterson", ("x", "y", "z", 0, turn_order, with_fence, "data")),),
         (Call("peterson", ("y", "x", "z", 1, turn_order, with_fence, "data")),),
@@ -248,7 +248,7 @@ def peterson(turn_order: int, with_fence: bool) -> Programs:
 
 
 def spinning(take: int, give_back: int) -> Programs:
-    """Two threads that each take a spin lock once."""
+    """Return a program of two threads that each take a spin lock once."""
     return ((Call("spin_locked", ("x", take, give_back, "data")),),) * 2
 
 
@@ -278,9 +278,10 @@ EXCLUSION = (
         tso=RACE,
     ),
     Litmus("peterson-release", peterson(RELEASE, False), "|2", tso=RACE, final=("data",)),
-    # The fence keeps both stores before the loads, but not one before the other.
+    # The fence keeps both stores before the loads, but does not order the stores.
     Litmus("peterson-fence", peterson(RELAXED, True), "|2", pso=RACE, final=("data",)),
-    Litmus("peterson-release-fence", peterson(RELEASE, True), "|2", final=("data",)),
+    # RC11: two stores of turn that do not read each other need not be ordered as the fences are.
+    Litmus("peterson-release-fence", peterson(RELEASE, True), "|2", c11=RACE, final=("data",)),
 )
 
 RACES = (*MESSAGES, *RELEASE_SEQUENCES, *KINDS_OF_ACCESS, *EXCLUSION)

@@ -1,4 +1,4 @@
-"""Litmus programs about a single word: what its readers see, and read-modify-writes.
+"""Litmus programs about a single word: values that readers see, and read-modify-writes.
 
 ``x = 1 | read x`` is a program of two threads; `LitmusState`'s words start at 0.
 """
@@ -23,7 +23,7 @@ COHERENCE = (
         "00|2 01|2 02|2 11|2 12|2 22|2",
         final=("x",),
     ),
-    # A release does not overtake a relaxed store to its word, nor the other way round.
+    # A release store does not overtake a relaxed store to the same word, nor the other way round.
     Litmus(
         "coww-release",
         ((put("x", 1, RELEASE), put("x", 2, RELAXED), put("x", 3, RELEASE)), (get("x", ACQUIRE),)),
@@ -44,7 +44,7 @@ COHERENCE = (
         "1|1 1|2 2|2",
         final=("x",),
     ),
-    # x = 1; read x | x = 2; read x: not each the other's.
+    # x = 1; read x | x = 2; read x: not both read the other's store.
     Litmus(
         "cowr-both",
         (
@@ -54,7 +54,7 @@ COHERENCE = (
         "11|1 12|1 12|2 22|2",
         final=("x",),
     ),
-    # x = 1; x = 2 | x = 3; x = 4: of each thread only the last store can be the last of all.
+    # x = 1; x = 2 | x = 3; x = 4: only the last store of a thread can be the last of all.
     Litmus(
         "coww-both",
         (
@@ -86,7 +86,7 @@ READ_MODIFY_WRITES = (
         "10|1 01|2",
         final=("x",),
     ),
-    # The second one expects what the first one leaves.
+    # The second cas expects the value that the first one stores.
     Litmus(
         "cas-after-cas",
         ((Call("cas", ("x", 0, 1, RELAXED)),), (Call("cas", ("x", 1, 2, RELAXED)),)),
@@ -99,7 +99,7 @@ READ_MODIFY_WRITES = (
         "01|2 20|1",
         final=("x",),
     ),
-    # No store comes between the two halves, be it late or not.
+    # No store, late or not, comes between the two halves.
     Litmus(
         "fetch-add-and-store",
         ((add_one(RELAXED),), (put("x", 5, RELAXED),)),

@@ -1,4 +1,4 @@
-"""What raises before its first schedule is a finding with its program, and not a traceback."""
+"""An exception before the first schedule is a finding with the program, not a traceback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from operators.check.suite import SHARE, Size, check_variant
 from tests.joining import SCENARIOS, VARIANT, environment, joined, write_family
 
 TINY = Size({"sc": 0}, random=1, graphs=1, states=100)
-# An exception of a structure's own, which is in no list of Python's.
+# An exception class defined by a structure, not a built-in one.
 RAISES = '''
 class OutOfPaper(Exception):
     """Not one of Python's."""
@@ -119,7 +119,7 @@ def test_a_state_that_cannot_be_made_once_more_is_found_in_the_graph_of_states(t
     )
     report = report_on(tmp_path, toy=text)
     assert report.schedules > 1
-    # The first graph is that of the first call of each.
+    # The first graph is that of the first call of each thread.
     assert only_finding(report).message.splitlines()[1:] == ["a: say(1)", "b: say(3)"]
 
 

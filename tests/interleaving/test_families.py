@@ -1,4 +1,4 @@
-"""What a family brings to be checked is found by name in its folder, wherever that is."""
+"""The parts of a family that are checked are found by name in its folder, wherever that is."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ import sys
 import pytest
 
 from operators import registry
-from operators.check import families
+from operators.check import command, families
 from operators.check.mutants import source_file
 from operators.check.suite import marks_of
 from operators.contract import UsageError
-from tests.joining import MUTANTS, ROOT, SCENARIOS, VARIANT, environment, joined, write_family
+from tests.joining import (
+    FAMILY,
+    MUTANTS,
+    ROOT,
+    SCENARIOS,
+    VARIANT,
+    environment,
+    joined,
+    write_family,
+)
 
 DEEP = SCENARIOS.replace("finish=finish)", "finish=finish, deep=True)")
 
@@ -57,6 +66,19 @@ def test_one_without_a_folder_of_checks_is_refused_alike(tmp_path):
     write_family(tmp_path, check__scenarios="", check__toy_mutants="")
     with joined(tmp_path), pytest.raises(UsageError, match="echo/toy has no scenarios"):
         families.scenarios(registry.variant("echo", "toy"))
+
+
+def test_a_family_whose_threads_share_nothing_is_not_checked_and_the_command_says_so(tmp_path):
+    apart = FAMILY.replace("Operations)", "Operations, interleaved=False)")
+    write_family(tmp_path, family=apart, check__scenarios="", check__toy_mutants="")
+    with joined(tmp_path):
+        everything = registry.variants()
+        assert registry.variant("echo", "toy") in everything
+        assert "echo" not in {each.family for each in families.checked()}
+        assert command.chosen(None) == families.checked()
+        for name in ("toy", "echo/toy"):
+            with pytest.raises(UsageError, match="^echo/toy shares no memory between threads"):
+                command.chosen(name)
 
 
 def test_the_marks_of_a_variant_bear_the_name_of_its_module(tmp_path):
@@ -140,3 +162,27 @@ def test_a_mutant_from_outside_is_killed(tmp_path):
 def test_a_mutant_of_no_module_is_refused(module):
     with pytest.raises(UsageError, match=f"there is no module {module}"):
         source_file(module)
+
+
+def test_a_schedule_knows_its_source_and_is_refused_for_another(tmp_path):
+    write_family(tmp_path)
+
+    def check(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "operators.check", "echo/toy", *arguments],
+            env=environment(tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    mutant = ("--mutant", "echo-by-load-and-store")
+    found = json.loads(check("--json", *mutant).stdout)["findings"][0]["schedule"]
+    steps, _, digest = found.partition("@")
+    assert len(digest) == families.DIGEST_LETTERS
+    again = check("--schedule", found, *mutant)
+    assert again.returncode == 1 and "data race" in again.stdout
+    other = check("--schedule", found)
+    assert other.returncode == 2 and f"the schedule is of the source @{digest}, " in other.stderr
+    tried = check("--schedule", steps)
+    assert tried.returncode == 0, tried.stderr

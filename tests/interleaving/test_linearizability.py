@@ -22,7 +22,7 @@ from operators.core.reference import (
 
 
 def told(thread, call, answer, began, ended=NEVER):
-    """Return one call, spelled as a tuple of its name and arguments."""
+    """Return one call, given as a tuple of name and arguments."""
     return HistoryOperation(thread, call[0], call[1:], answer, began, ended)
 
 
@@ -39,7 +39,7 @@ TAKE, PEEK = ("dequeue",), ("peek",)
 
 
 def verdict(history, specification) -> bool:
-    """Say whether there is an order, having looked at the one that was found."""
+    """Return whether an order exists, and validate the order that was found."""
     order = find_order(history, specification)
     if order is None:
         return False
@@ -101,7 +101,7 @@ QUEUES = {
             *[(1, TAKE, (item,)) for item in (1, 2, 3)],
         ),
     ),
-    # Where stores are slow to arrive, a call ends long after its thread has gone on.
+    # If stores arrive late, a call ends long after the thread has gone on.
     "a thread keeps to its program": (
         False,
         [told(0, put(1), 1, 0, 9), told(0, put(2), 1, 1, 9), told(1, TAKE, (2,), 3, 4)],
@@ -141,7 +141,7 @@ QUEUES = {
 def test_a_queue_of_two(name):
     right, history = QUEUES[name]
     assert verdict(history, QueueSpecification(2)) == right
-    # Whose turn it is to be looked at first does not matter.
+    # The order in which calls are tried does not matter.
     assert verdict(history[::-1], QueueSpecification(2)) == right
 
 
@@ -149,13 +149,13 @@ FILLED = [told(0, put(item), 1, item, item) for item in (1, 2)]
 REFUSED = told(0, put(3), FULL, 5, 6)
 EMPTIED = [told(2, TAKE, answer, time, time) for time, answer in ((7, (1,)), (8, None))]
 EXCUSES = {
-    # What is seen at 4 shows that the item was gone before.
+    # The answer at 4 shows that the item had been removed before.
     "a node on its way back": (
         True,
         [*FILLED, told(1, TAKE, (1,), 3, 7), told(2, PEEK, (2,), 4, 4)],
     ),
     "a node given back": (False, [*FILLED, told(1, TAKE, (1,), 3, 4)]),
-    # What is seen at 8 shows that the item was not in before.
+    # The answer at 8 shows that the item had not been inserted before.
     "a node on its way in": (
         True,
         [FILLED[0], told(1, put(2), 1, 3, 9), *EMPTIED],
@@ -183,7 +183,7 @@ def test_full_is_excused_by_a_node_in_the_hands_of_another_thread(name):
 
 @st.composite
 def queue_histories(draw):
-    """Draw a history that some order explains, and spoil an answer of every other one."""
+    """Draw a history that some order explains, with about every sixth answer made wrong."""
     queue, history = BoundedQueue(2), []
     for moment in range(draw(st.integers(1, 5))):
         item = draw(st.integers(1, 2))
@@ -224,7 +224,7 @@ def permutation_explains(history) -> bool:
 def test_the_search_agrees_with_every_permutation():
     verdicts = set()
 
-    # With the fifteen examples of an interpreted run, now and then no history was wrong.
+    # With only the fifteen examples of an interpreted run, sometimes no history was wrong.
     @settings(max_examples=max(100, settings.default.max_examples))
     @given(queue_histories())
     def compare(history):
@@ -237,7 +237,7 @@ def test_the_search_agrees_with_every_permutation():
 
 
 def long_history(calls: int, reach: int) -> list[HistoryOperation]:
-    """Return calls on a queue of three, each at a moment of its own and open before and after."""
+    """Return calls on a queue of three, each at a distinct moment and open before and after it."""
     chance = random.Random(calls)
     queue, history = BoundedQueue(3), []
     for item in range(calls):
@@ -251,7 +251,7 @@ def long_history(calls: int, reach: int) -> list[HistoryOperation]:
 
 
 def test_a_history_of_four_hundred_calls_is_judged_at_once():
-    # Four or five calls are open at a time. Trying orders would take for ever.
+    # Four or five calls are open at a time. Trying all orders would take forever.
     history = long_history(400, reach=25)
     began = time.thread_time()
     assert verdict(history, QueueSpecification(3))

@@ -1,7 +1,7 @@
 """The checks find bugs: each mutant fits its module, breaks it, and is killed.
 
-Every run tries one mutant a family; ``-m full`` tries all and compares what killed them with the
-table in ARCHITECTURE.md.
+Every run tries one mutant a family; ``-m full`` tries all and compares the checks that killed them
+with the table in docs/mutants.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from operators.check.scenario import CHECKS
 from operators.contract import UsageError
 from operators.registry import family_names
 
-ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "mutants.md").read_text(encoding="utf-8")
 MUTANTS = all_mutants()
 CANARIES = [mutant for mutant in MUTANTS if mutant.canary]
 HARMLESS = Mutant(
@@ -75,7 +75,7 @@ def test_a_mutant_fits_its_module_and_compiles(mutant):
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=named)
 def test_a_mutant_uses_no_name_that_its_module_has_not(mutant):
-    # It would die of the missing name, which says nothing of the checks.
+    # Otherwise it would be killed by the missing name, which says nothing about the checks.
     module = symtable.symtable(mutated_text(mutant), mutant.module, "exec")
     known = {s.get_name() for s in module.get_symbols() if s.is_assigned() or s.is_imported()}
     assert globals_of(module) <= known | set(dir(builtins))
@@ -114,7 +114,7 @@ def test_a_mutant_that_no_longer_fits_says_so(old):
 
 
 def run_with_mutant(code: str) -> subprocess.CompletedProcess:
-    """Run code in a fresh process in which HARMLESS is there and not applied yet."""
+    """Run code in a fresh process in which HARMLESS is defined but not applied."""
     prelude = f"from operators.check.mutants import Mutant, apply\nmutant = {HARMLESS!r}\n"
     return subprocess.run(
         [sys.executable, "-c", prelude + textwrap.dedent(code)],
@@ -144,7 +144,7 @@ def test_a_mutant_leaves_nothing_behind():
 
 
 def test_a_trace_shows_the_lines_that_ran():
-    # The way in which a schedule's trace looks lines up; Python's own last words read the file.
+    # A schedule's trace looks up lines in one way; Python's own traceback reads the file.
     done = run_with_mutant(
         """
         import linecache
@@ -172,7 +172,7 @@ def test_a_module_that_was_imported_already_is_refused():
 
 @pytest.fixture
 def checker(tmp_path, monkeypatch):
-    """Put a script in the place of Python, so that a check answers what a test wants."""
+    """Put a script in place of Python, so that a check gives the answer a test needs."""
 
     def answer(script: str) -> None:
         file = tmp_path / "checker"
@@ -254,16 +254,16 @@ def test_a_table_is_written_and_read_again():
 
 def test_mutants_of_one_variant_leave_the_others_in_the_table(checker, tmp_path, capsys):
     page = tmp_path / "page.md"
-    page.write_text(ARCHITECTURE, encoding="utf-8")
+    page.write_text(PAGE, encoding="utf-8")
     checker('echo \'{"findings": [{"check": "toy", "schedule": "x:sc:a1"}]}\'; exit 1')
     of_one = {mutant.name for mutant in all_mutants() if mutant.variant == "core/spin-lock"}
     options = argparse.Namespace(
         mutants=True, variant="core/spin-lock", write=str(page), json=False, deep=False,
-        schedule=None, mutant=None,
+        schedule=None, mutant=None, orders=False, automatic=None,
     )  # fmt: skip
     assert command.run(options) == command.NOTHING
     assert f"{len(of_one)} of {len(of_one)} mutants are killed" in capsys.readouterr().out
-    before = {each["mutant"]: each["killed_by"] for each in written_results(ARCHITECTURE)}
+    before = {each["mutant"]: each["killed_by"] for each in written_results(PAGE)}
     for each in written_results(page.read_text(encoding="utf-8")):
         wanted = "toy" if each["mutant"] in of_one else before.get(each["mutant"])
         assert each["killed_by"] == wanted
@@ -276,9 +276,9 @@ def test_a_document_without_markers_is_refused(text):
 
 
 def test_the_written_table_is_the_catalogue_and_nothing_lives():
-    results = written_results(ARCHITECTURE)
+    results = written_results(PAGE)
     assert {result["killed_by"] for result in results} <= set(CHECKS)
-    assert written_table(ARCHITECTURE) == table(MUTANTS, results)
+    assert written_table(PAGE) == table(MUTANTS, results)
 
 
 # --- killing them --------------------------------------------------------------------------------
@@ -295,8 +295,8 @@ def test_canaries_are_killed(mutant):
 @pytest.mark.parametrize("share", [False, True], ids=["plain", "share"])
 @pytest.mark.parametrize("mutant", MUTANTS, ids=named)
 def test_every_mutant_is_killed_by_the_check_that_the_table_names(mutant, share):
-    # Also by the few schedules on which each run of the tests looks at what is not broken.
+    # The few schedules of a normal run must kill it too.
     [result] = run_catalogue([mutant], share=share)
-    written = {each["mutant"]: each["killed_by"] for each in written_results(ARCHITECTURE)}
+    written = {each["mutant"]: each["killed_by"] for each in written_results(PAGE)}
     assert result["killed_by"] in CHECKS, f"{mutant.name} lives: {mutant.breaks}"
     assert result["killed_by"] == written[mutant.name]

@@ -1,4 +1,4 @@
-"""Random schedules: every order of a few steps comes up as often as the theorem promises."""
+"""Random schedules: every order of a few steps occurs at least as often as the theorem promises."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 from operators.check.explore import replay
 from operators.check.pct import chance, random_schedules
 from operators.check.scenario import Call, Failure
-from operators.check.words import THREAD_MASK
+from operators.check.shared_memory import THREAD_MASK
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE
 from tests.interleaving import litmus
 from tests.interleaving.litmus import LitmusState, Programs, all_answers, get, put, scenario_of
 from tests.interleaving.litmus_order import STORE_BUFFERING
 
 SCHEDULES = 4_000
-# Steps that have nothing to do with the bug, before and behind it.
+# Steps unrelated to the bug, before and after it.
 IDLE = (get("z", RELAXED),) * 3
 
 
 def orders(programs: Programs, depth: int, count: int, seed: int = 1) -> Counter[tuple[int, ...]]:
-    """Return how often the threads took their steps in which order."""
+    """Return how often the threads took their steps in each order."""
     found: Counter[tuple[int, ...]] = Counter()
     for machine in random_schedules(
         scenario_of(programs), count=count, depth=depth, seed=seed, modules=[litmus]
@@ -32,7 +32,7 @@ def orders(programs: Programs, depth: int, count: int, seed: int = 1) -> Counter
 
 
 def places(order: tuple[int, ...]) -> dict[tuple[int, int], int]:
-    """Return where each step stands: by thread and its number among the thread's."""
+    """Return the position of each step, by thread and number within the thread."""
     taken: Counter[int] = Counter()
     found = {}
     for place, thread in enumerate(order):
@@ -51,7 +51,7 @@ def test_every_order_of_so_many_steps_is_as_frequent_as_promised(sizes, depth):
     for wanted in itertools.permutations(steps, depth):
         pairs = list(itertools.pairwise(wanted))
         if any(a[0] == b[0] and a > b for a, b in itertools.combinations(wanted, 2)):
-            continue  # Against the order of a program.
+            continue  # Contradicts the order of a program.
         seen = sum(n for at, n in found if all(at[a] < at[b] for a, b in pairs))
         assert seen / SCHEDULES >= promised, wanted
 
@@ -66,9 +66,9 @@ def in_turns(state: LitmusState, history: object) -> None:
         raise AssertionError("a, b, a, b")
 
 
-# read x; x = x + 1, twice: lost where one thread's read and write enclose the other's read.
+# read x; x = x + 1, twice: lost if one thread's read and write enclose the other's read.
 LOST_ADDITION = ((*IDLE, Call("add_by_halves", ("x",)), *IDLE),) * 2
-# The stores come in turns: y counts how far the right order was followed.
+# The stores alternate: y counts how far the right order was followed.
 IN_TURNS = (
     (*IDLE, Call("step_on", ("y", 0)), Call("step_on", ("y", 2)), *IDLE),
     (*IDLE, Call("step_on", ("y", 1)), Call("step_on", ("y", 3)), *IDLE),
@@ -82,7 +82,7 @@ BUGS = {
 
 @pytest.mark.parametrize("programs, finish, depth", BUGS.values(), ids=BUGS)
 def test_bug_is_found_in_as_many_schedules_as_the_chance_says(programs, finish, depth):
-    # Where each schedule finds it with that chance, these miss it once in 20 million seeds.
+    # If each schedule finds the bug with that chance, these miss it once in 20 million seeds.
     count = int(17 / chance(2, STEPS, depth))
     scenario = scenario_of(programs, finish=finish)
     with pytest.raises(Failure) as caught:
@@ -107,12 +107,12 @@ def test_bug_is_as_frequent_as_the_chance_says(programs, finish, depth):
             found += 1
         assert machine.steps == STEPS
     assert found / SCHEDULES >= chance(2, STEPS, depth)
-    # And less than always: it does take luck.
+    # But not always: finding it takes luck.
     assert found < SCHEDULES / 2
 
 
 def test_bug_of_more_depth_is_not_found_by_less():
-    # Without a place to fall, one thread runs behind the other.
+    # Without a change of priority, one thread runs after the other.
     assert set(orders(IN_TURNS, 1, 200)) == {(0,) * 8 + (1,) * 8, (1,) * 8 + (0,) * 8}
 
 

@@ -1,4 +1,4 @@
-"""Who gets on when others are stopped: small programs whose answer is known."""
+"""Which threads progress when others are stopped: small programs whose answer is known."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_graph_is_the_one_of_a_path_that_is_asked_for_at_each_step(programs, m
 
 
 def test_states_that_differ_in_a_word_only_are_two():
-    # Both threads have ended, and the last one to store is the one to be seen.
+    # Both threads have ended, and the value of the last store remains.
     graph = graph_of(((put("x", 1, RELEASE),), (put("x", 2, RELEASE),)))
     assert sum(node.alive == 0 for node in graph.nodes) == 2
 

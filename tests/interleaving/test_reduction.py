@@ -1,7 +1,7 @@
-"""The reduction loses nothing: not a single outcome, however few preemptions are allowed.
+"""The reduction loses no outcome, however few preemptions are allowed.
 
-Random small programs are explored with it and without; the sets of all answers and last words must
-be equal. What the bound itself leaves out is told for programs small enough to count.
+Random small programs are explored with and without the reduction; the sets of all answers and last
+words must be equal. Tests on programs small enough to count show what the bound itself leaves out.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tests.interleaving import litmus
 from tests.interleaving.litmus import MEMORIES, Programs, explored, get, put, scenario_of
 from tests.interleaving.litmus_order import STORE_BUFFERING
 
-# How many random programs are tried, by preemptions: what a wrong reduction loses, it loses where
-# a schedule has hardly any. With late stores a program has more schedules.
+# The number of random programs, by preemptions: a wrong reduction loses outcomes where a schedule
+# has hardly any preemptions. With late stores a program has more schedules.
 RANDOM_PROGRAMS = (25, 60, 10, 5)
 FEWER_WITH_BUFFERS = 5
 WAIT = Call("wait_for", ("data", 1, ACQUIRE))
@@ -48,7 +48,7 @@ def straight_call(dice: random.Random, words: str, value: int) -> list[Call]:
 
 
 def branching_call(dice: random.Random, words: str, value: int) -> list[Call]:
-    """Return an operation whose steps depend on what it reads, or a straight one."""
+    """Return an operation whose steps depend on the values it reads, or a straight one."""
     word, other = dice.choice(words), dice.choice(words)
     calls = [
         Call("count_up", (word, 2)),
@@ -60,8 +60,8 @@ def branching_call(dice: random.Random, words: str, value: int) -> list[Call]:
 def waiting_call(dice: random.Random, words: str, value: int) -> list[Call]:
     """Return a wait for the last thread's end, or a straight call.
 
-    Such a wait ends with the same answer however often it looks. One that counts its looks and
-    gives up shows when it was woken, which the reduction does not keep.
+    Such a wait has the same answer however often it looks. A wait that counts its looks and gives
+    up would show when it was woken, which the reduction does not preserve.
     """
     return [WAIT] if dice.random() < 0.3 else straight_call(dice, words, value)
 
@@ -100,7 +100,7 @@ def test_reduction_loses_no_outcome(draw, memory, preemptions):
 
 
 class Anything:
-    """What a history is compared with that may be any."""
+    """A specification that accepts every history."""
 
     def accepts(self, *call: object) -> bool:
         return True
@@ -124,7 +124,7 @@ def call_of_steps(dice: random.Random, words: str, value: int) -> list[Call]:
 
 
 def histories(programs: Programs, preemptions: int, reduce: bool) -> tuple[set[tuple], int]:
-    """Return every history, as answers and as which call ended before which began; how many ran."""
+    """Return every history, as answers and as pairs of calls in real-time order, and the runs."""
     explorer = Explorer(scenario_of(programs, specification=Anything), "sc", [litmus])
     found = set()
     for machine in explorer.every_schedule(preemptions, reduce=reduce):
@@ -139,8 +139,8 @@ def histories(programs: Programs, preemptions: int, reduce: bool) -> tuple[set[t
 @pytest.mark.parametrize("preemptions, count", [(0, 25), (1, 40), (2, 10), (3, 3)])
 @pytest.mark.parametrize("draw", [call_of_steps, branching_call])
 def test_reduction_loses_no_history(draw, preemptions, count):
-    # That a call ended before another began shows in no word: what is wrong only then, say a FULL
-    # after room was made, has to be met all the same.
+    # That a call ended before another began shows in no word: a bug that shows only in this order,
+    # such as FULL after room was made, must be found all the same.
     for programs in random_programs(preemptions, count, draw):
         whole, schedules = histories(programs, preemptions, reduce=False)
         reduced, fewer = histories(programs, preemptions, reduce=True)
@@ -159,8 +159,8 @@ def test_reduction_of_independent_threads_leaves_their_orders_only():
 
 
 def test_reduction_switches_where_a_switch_is_paid_for():
-    # a writes, c reads, b runs, a reads: one preemption. That c reads before b's *last* step asks
-    # for a switch there, the second one; in front of b's turn it costs nothing more.
+    # a writes, c reads, b runs, a reads: one preemption. For c to read before b's *last* step, a
+    # second switch is needed there; a switch before b's turn costs nothing more.
     programs = (
         (Call("cas", ("x", 0, 1, ACQ_REL)), get("x", ACQUIRE)),
         (get("x", ACQUIRE), Call("fetch_add", ("x", 10, ACQ_REL))),
@@ -175,7 +175,7 @@ def test_reduction_switches_where_a_switch_is_paid_for():
 CRITICAL = (LOCK, put("x", 1, RELAXED), UNLOCK)
 ALSO_CRITICAL = (LOCK, put("x", 5, RELAXED), UNLOCK)
 WITH_LOCKS = {
-    # What two sections compete for is the lock's taking: none can come before an unlock.
+    # Two sections compete for taking the lock: neither can come before an unlock.
     "the last read happens under the lock": (
         (get("x", ACQUIRE), ADD, LOCK, get("z", RELAXED), UNLOCK),
         (
@@ -205,8 +205,7 @@ def test_reduction_turns_critical_sections(programs, preemptions):
 
 
 def test_reduction_turns_only_what_meets():
-    # Each thread writes a word of its own and then the common one, which alone can turn out in two
-    # ways.
+    # Each thread writes a private word and then the common one, which alone can have two outcomes.
     programs = tuple(
         (put(word, 1, RELEASE), put(word, 2, RELEASE), put(word, 3, RELEASE), add)
         for word, add in (("x", ADD), ("y", ADD))
@@ -235,7 +234,7 @@ def test_turn_by_turn_takes_two_preemptions(reduce):
 
 
 def test_stale_loads_are_counted():
-    # Both of these loads find the other's store on its way: x = 1; read y | y = 1; read x.
+    # Both of these loads find the other's store still buffered: x = 1; read y | y = 1; read x.
     found = [
         explored(STORE_BUFFERING[0].programs, 2, reduce=True, memory="tso", stale=s)[0]
         for s in (0, 1, 2)

@@ -1,6 +1,6 @@
-"""What every variant is checked with: that there is something, and that it can be told apart.
+"""The scenarios of every variant: they exist, are distinct, and start from the same state.
 
-What comes of the schedules is in ``test_variants``.
+The results of their schedules are checked in ``test_variants``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from operators import registry
 from operators.aggregation import mq
 from operators.aggregation.check import scenarios as aggregation
 from operators.check.explore import Explorer
-from operators.check.families import scenarios
+from operators.check.families import checked, scenarios
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.contract import ACCEPTED, END, READY, TIMESTAMP_LIMIT, Parameter
@@ -27,8 +27,8 @@ from operators.gate import multi_queue, t_gate
 from operators.gate.check import scenarios as gate
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-VARIANTS = registry.variants()
-# As many as schedules have letters for.
+VARIANTS = checked()
+# Schedules have letters for this many threads.
 MOST_THREADS = 6
 
 
@@ -48,24 +48,24 @@ def test_variant_has_scenarios_that_can_be_told_apart(variant):
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=[f"{v.family}-{v.id}" for v in VARIANTS])
 def test_what_a_scenario_makes_is_the_same_each_time(variant):
-    """A schedule replays only where it starts from the same words."""
+    """Check that scenarios start from equal words; a schedule replays only then."""
     for scenario in scenarios(variant):
         first, second = words_of(scenario.make()), words_of(scenario.make())
         assert first == second, scenario.name
 
 
 def words_of(state):
-    """Return all words of a state; but for the clock's, which the log of winsets holds."""
+    """Return all words of a state, except the clock times in the log of winsets."""
     if isinstance(state, tuple):
         named = getattr(state, "_fields", range(len(state)))
         return [words_of(v) for f, v in zip(named, state, strict=True) if f != "log"]
     if hasattr(state, "restart"):
-        return []  # made anew before each run, and no word
+        return []  # made anew before each run, and not a word
     return state.tolist() if isinstance(state, np.ndarray) else state
 
 
 class Noted:
-    """What threads note outside of words."""
+    """Notes that threads keep outside of words."""
 
     def __init__(self):
         self.words, self.notes = [], []
@@ -104,7 +104,7 @@ def test_what_is_kept_beside_words_is_made_anew_before_each_run():
 
 
 def finished(scenario, *answers):
-    """Run a scenario's threads one after the other, its `answers` put over those of the calls."""
+    """Run a scenario's threads one after the other; `answers` override the answers of the calls."""
     state = scenario.make()
     history = []
     for thread, program in enumerate(scenario.programs):

@@ -1,7 +1,8 @@
-"""Schedules: waiting is fair, what never ends is reported, failures replay from strings."""
+"""Schedules: waiting is fair, endless runs are reported, failures replay from strings."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,9 @@ from operators.check.explore import Explorer, replay
 from operators.check.history import HistoryOperation
 from operators.check.pct import random_schedules
 from operators.check.scenario import Call, Failure, Scenario
-from operators.contract import UsageError
+from operators.contract import ACCEPTED, NOT_READY, UsageError
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE
+from operators.core.layout import aligned_words
 from tests.interleaving import litmus
 from tests.interleaving.litmus import (
     MEMORIES,
@@ -29,7 +31,7 @@ from tests.interleaving.litmus_races import EXCLUSION
 
 
 def wait_for(word: str, value: int) -> Call:
-    """Return a spin that gives way."""
+    """Return a spin that yields."""
     return Call("wait_for", (word, value, ACQUIRE))
 
 
@@ -64,7 +66,7 @@ WAITS: dict[str, Programs] = {
         (SET_X, wait_for("z", 1)),
     ),
     "while a lock is held": (holding("one", wait_for("x", 1)), (SET_X, *holding("one"))),
-    # A wait with an end is no livelock, however long nobody writes.
+    # A bounded wait is no livelock, however long nobody writes.
     "in vain for a while": ((Call("wait_a_while", ("x", 1, 20)),), (SET_Y,)),
 }
 
@@ -104,7 +106,7 @@ WAITS_WHILE_IT_HOLDS = (holding("one", PAUSE, get("x", ACQUIRE)), holding("one")
 
 @pytest.mark.parametrize("programs, check", ENDLESS.values(), ids=ENDLESS)
 def test_what_never_ends_is_reported_by_random_schedules(programs, check):
-    # A lock that is asked for leaves nobody to choose among, or one who gave way.
+    # A contended lock leaves no thread to choose, or only one that has yielded.
     with pytest.raises(Failure) as caught:
         for _ in random_schedules(scenario_of(programs), count=200, seed=3, modules=[litmus]):
             pass
@@ -118,7 +120,7 @@ def test_who_gives_way_with_a_lock_in_hand_is_waited_for():
 
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_who_writes_down_the_same_again_wakes_nobody(memory):
-    # Else the two that wait would wake each other for ever where the third comes last.
+    # Otherwise the two waiting threads would wake each other forever if the third comes last.
     notes = tuple((Call("wait_and_note", ("x", word)),) for word in ("y", "z"))
     scenario = scenario_of((*notes, (SET_X,)))
     ran = random_schedules(scenario, count=200, seed=3, memory=memory, modules=[litmus])
@@ -126,7 +128,7 @@ def test_who_writes_down_the_same_again_wakes_nobody(memory):
 
 
 def test_two_locks_in_opposite_order_may_go_well():
-    # Without a preemption each thread has both locks before the other asks.
+    # Without a preemption each thread takes both locks before the other asks.
     _, schedules = explored(TWO_LOCKS, 0, reduce=False)
     assert schedules == 2
     assert failure_of(scenario_of(TWO_LOCKS), preemptions=1).check == "deadlock"
@@ -187,6 +189,70 @@ def test_every_schedule_replays_from_its_string(memory):
     for text, run in runs.items():
         again = replay(scenario, text, [litmus])
         assert (again.trace, again.epochs, all_answers(again.history)) == run, text
+
+
+class Parts(NamedTuple):
+    """A shared word, and the progress of each thread on a separate cache line."""
+
+    word: np.ndarray
+    done: np.ndarray
+
+
+def of_parts(*works: str) -> Scenario:
+    """Return threads that repeat their calls: l loads the word, s stores, - takes no step."""
+
+    def perform(state: Parts, call: Call) -> int:
+        thread, work = call.arguments
+        part = state.done[thread]
+        if part == len(work):
+            return ACCEPTED
+        state.done[thread] = part + 1
+        if work[part] == "l":
+            litmus.load(state.word, 0, ACQUIRE)
+        elif work[part] == "s":
+            litmus.store(state.word, 0, part + 1, RELEASE)
+        return NOT_READY
+
+    programs = tuple((Call("work", (thread, work)),) for thread, work in enumerate(works))
+
+    def make() -> Parts:
+        return Parts(aligned_words(1), aligned_words(len(works)))
+
+    return Scenario("parts", make, programs, perform, retry=frozenset({NOT_READY}))
+
+
+@pytest.mark.parametrize("works", [("ssss", "l--l-", "ll-"), ("s-s-", "-l-", "sls")])
+def test_calls_without_a_step_are_in_no_schedule_and_change_none(works):
+    scenario = of_parts(*works)
+    explorer = Explorer(scenario, "sc", [litmus])
+    runs = {
+        explorer.string(): list(machine.epochs)
+        for machine in explorer.every_schedule(1, reduce=False)
+    }
+    assert len(runs) > 5
+    for text, epochs in runs.items():
+        assert replay(scenario, text, [litmus]).epochs == epochs, text
+    without = of_parts(*(work.replace("-", "") for work in works))
+    again = Explorer(without, "sc", [litmus])
+    assert {again.string() for _ in again.every_schedule(1, reduce=False)} == set(runs)
+
+
+def test_calls_without_a_step_and_without_an_end_are_reported():
+    def perform(state: Parts, call: Call) -> int:
+        return NOT_READY
+
+    endless = replace(of_parts("l", "-"), perform=perform)
+    assert failure_of(endless).check == "progress"
+
+
+def test_who_has_done_something_goes_on_where_it_may():
+    works = of_parts("sss", "lll")
+    schedules = [
+        sum(1 for _ in Explorer(each, "sc", [litmus]).every_schedule(0))
+        for each in (works, replace(works, goes_on=frozenset({NOT_READY})))
+    ]
+    # Without yielding or preemption, one thread runs completely before the other.
+    assert schedules[0] > 2 == schedules[1]
 
 
 SET_AND_LOOK = ((SET_X,), (get("x", ACQUIRE),))

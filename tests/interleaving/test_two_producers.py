@@ -1,4 +1,4 @@
-"""Why figure 7 has one producer: with two, some schedule breaks what it guarantees."""
+"""The reason for one producer in figure 7: with two, some schedule breaks the guarantee."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def explored(scenario: Scenario) -> None:
             pass
 
 
-# In a process of its own, since a fault is put in before its module is imported.
+# Run in a separate process, since a fault is inserted before the module is imported.
 STEP_BY_STEP = """
 from operators.check.families import mutant_named
 from operators.check.mutants import apply
@@ -48,7 +48,7 @@ def test_with_figure_7s_counter_and_queues_atomic_each_for_itself_a_key_is_out_o
         text=True,
         timeout=120,
     )
-    # The second serial number overtakes the first on its way into the queue of their partition.
+    # The second serial number overtakes the first before they enter their partition's queue.
     broken = "result: partition 0: processed were [2, 1]"
     assert done.stdout.splitlines() == [broken, broken], done.stderr
 

@@ -1,22 +1,21 @@
-"""Every variant under every schedule of its scenarios, as far as each run of the tests has time.
+"""Every variant under every schedule of its scenarios, within the time of a normal test run.
 
-``millrace check`` does the same with more schedules, and ``millrace check --deep`` with more still.
+``millrace check`` does the same with more schedules, and ``millrace check --deep`` with still more.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from operators import registry
-from operators.check.families import scenarios
+from operators.check.families import checked, scenarios
 from operators.check.suite import SHARE, check_variant, marks_in, marks_of
 from operators.core.sources import ROOT
 
-VARIANTS = registry.variants()
-# What their threads do with each other is what those of another variant do: ScaleJoin's, in
-# pipelines that of the first and the last scheduler, in joins on one index for all threads that
-# over the PIM-Tree, while each index is here by itself, and in plans the subquery-cluster's.
-# ``millrace check`` and ``make test-full`` have them.
+VARIANTS = checked()
+# Their threads interact like those of another variant, which is tested instead: ScaleJoin's; in
+# pipelines those of the first and the last scheduler; in joins with threads on one index that over
+# the PIM-Tree, while each index is also tested alone; and in plans the subquery-cluster's.
+# ``millrace check`` and ``make test-full`` include them.
 ALIKE = {
     "join-bw-tree",
     "join-olc-tree",
@@ -29,7 +28,7 @@ ALIKE = {
     "pipeline-ct-as-printed",
 }
 PARTS_OF_JOINS = {"work_queue", "propagation", "merging"}
-# Of their marks what the schedules of each run do not come to.
+# Marks of these parts that the schedules of a normal run do not reach.
 NOT_PASSED = {"merging: another thread moves the edge as a merge ends"}
 NAMES = [f"{variant.family}-{variant.id}" for variant in VARIANTS]
 
@@ -62,7 +61,7 @@ def test_nothing_is_found_and_every_mark_is_passed(variant):
 def test_every_mark_belongs_to_a_variant_whose_scenarios_pass_it():
     owned = set().union(*map(marks_of, VARIANTS))
     written = set().union(*map(marks_in, sorted((ROOT / "operators").rglob("*.py"))))
-    # One thread's own: no schedule changes whether it is passed, and its tests look it up. The
-    # marks of parts of the joins on one index are those of the join that has them all, above.
+    # Marks of one thread alone, which no schedule affects, are looked up in its tests. The marks of
+    # parts of joins on one index are those of the join that has them all, above.
     left = {mark for mark in written - owned if mark.partition(":")[0] not in PARTS_OF_JOINS}
     assert left == {"histogram: cut off"}

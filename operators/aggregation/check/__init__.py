@@ -1,1 +1,1 @@
-"""What aggregates are checked with: scenarios for any of them, a file a structure, and mutants."""
+"""The checks of the aggregates: scenarios for any of them, one file a structure, and mutants."""

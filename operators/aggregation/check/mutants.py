@@ -1,4 +1,4 @@
-"""Mutants of the aggregates: of what they do with the W-Hive."""
+"""Mutants of the aggregates: of their use of the W-Hive."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The programs that aggregates are checked with; ``scenarios`` makes scenarios out of them.
+"""The programs that aggregates are checked with; ``scenarios`` makes scenarios of them.
 
-Streams and update threads are two, windows a few time units, keys a handful. A thread of a program
-may take several parts, say an input and the output thread: so two threads with two preemptions meet
-races that would take three.
+There are two streams and two update threads, windows a few time units long, and a handful of keys.
+A thread of a program may take several parts, say an input and the output thread, so that two
+threads with two preemptions find races that would take three.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from operators.check.scenario import Call
 
 INPUTS = 2
 KEYS = 4
-# With so many keys and two threads, these two have one bucket in the winsets of a W-Hive.
+# With this many keys and two threads, these two share one bucket in the winsets of a W-Hive.
 KEYS_IN_BUCKETS, ONE_BUCKET = 46, (0, 34)
-# Of two update threads in TuMLMC, each key's.
+# A key of each of the two update threads in TuMLMC.
 OF_THREAD_0, OF_THREAD_1 = 0, 3
 ROWS_KEPT, WINSETS_KEPT = 64, 32
 LARGE = 1 << 40
@@ -32,15 +32,15 @@ class AggregationProgram(NamedTuple):
     name : str
     threads : tuple of tuples of Call
     before : tuple of Call
-        What was done when the threads begin; each tuple is accepted.
+        Calls made before the threads begin; each tuple is accepted.
     size, advance, function, keys
-        Of the plan.
+        Arguments of the plan.
     ahead, levels, winsets_ahead, panes_ahead : int
-        What the state is made with, where it has such a parameter.
+        The arguments of the state, where it has such a parameter.
     needs : str
-        A parameter without which the program shows nothing that others do not.
+        A parameter without which the program adds nothing to the others.
     retry : bool
-        Whether FULL and NOT_READY are asked again until they are not.
+        Whether calls that answer FULL or NOT_READY are repeated until they do not.
     deep : bool
     """
 
@@ -60,7 +60,7 @@ class AggregationProgram(NamedTuple):
     deep: bool = False
 
     def plan(self) -> AggregationPlan:
-        """Return what is asked for."""
+        """Return the plan of the query."""
         return make_plan(self.function, self.size, self.advance, self.keys, ROWS_KEPT, WINSETS_KEPT)
 
 
@@ -78,7 +78,7 @@ def closes(*streams: int) -> Program:
 
 
 def updates(thread: int, count: int) -> Program:
-    """Return calls that let an update thread do its part."""
+    """Return calls in which an update thread processes a part of the tuples."""
     return (Call("update", (thread,)),) * count
 
 
@@ -87,7 +87,16 @@ def processes(count: int) -> Program:
     return (Call("process"),) * count
 
 
-# The inputs meet in a gate, which has scenarios of its own; the output thread works alone.
+# Each thread makes one kind of call. Winset 0 is due once stream 0 is at 4 and stream 1 closed.
+A_CALL_EACH = AggregationProgram(
+    "a-call-each",
+    (adds(0, (4, 1)), closes(1), processes(2)),
+    (*adds(0, (0, 1)), *adds(1, (1, 1))),
+    winsets_ahead=3,
+    panes_ahead=3,
+)
+
+# The inputs meet in a gate, which has separate scenarios; the output thread works alone.
 OF_OUTPUT = (
     AggregationProgram(
         "input-and-output",
@@ -103,14 +112,15 @@ OF_OUTPUT = (
         advance=3,
         function="sum",
     ),
+    A_CALL_EACH,
 )
 
 _EACH_WINSET = sum(((*adds(0, (t, 0)), *adds(1, (t, 0))) for t in range(0, 10, 2)), ())
 _GOING_ROUND = (*closes(1), *adds(0, (0, 1), (2, 1)), *processes(1), *adds(0, (4, 2)))
 _HIVE = "winsets_ahead"
 
-# The inputs share windows, or hand over what they have made of theirs. The first programs are small
-# enough for the graph of all their states.
+# The inputs share windows, or hand over aggregated panes. The first programs are small enough for
+# the graph of all their states.
 OF_INPUT = (
     AggregationProgram("closing", ((*adds(0, (0, 0)), *closes(0)), (*closes(1), *processes(2)))),
     AggregationProgram("one-window", (adds(0, (0, 1), (1, 1)), adds(1, (0, 1))), needs=_HIVE),
@@ -134,7 +144,7 @@ OF_INPUT = (
         (adds(0, (2, 0), (4, 0)), (*adds(1, (3, 1)), *processes(2))),
         (*adds(0, (0, 0)), *adds(1, (0, 1))),
     ),
-    # Nodes and places are used again, and in the second one headers, here from the first step on.
+    # Nodes and tables are reused, and in the second program headers, here from the first step on.
     AggregationProgram(
         "going-round",
         (adds(0, (6, 1), (8, 0)), processes(3)),
@@ -174,7 +184,7 @@ OF_INPUT = (
         function="sum",
         needs=_HIVE,
     ),
-    # Winsets made at once: the same one, and neighbours.
+    # Winsets made at the same time: the same one, and adjacent ones.
     AggregationProgram(
         "made-twice",
         (adds(0, (0, 0), (2, 0)), adds(1, (2, 1))),
@@ -183,21 +193,21 @@ OF_INPUT = (
         winsets_ahead=3,
         needs=_HIVE,
     ),
-    # Room: every place is in use, and the output thread lets go of the first at its second step.
+    # Room: every table is in use, and the output thread releases the first at its second step.
     AggregationProgram(
         "no-place",
         (adds(0, (10, 0), (10, 1)), processes(2)),
         (*_EACH_WINSET, *processes(2)),
         needs=_HIVE,
     ),
-    # A search begins at the front while the output thread wants to let go of it.
+    # A search begins at the front while the output thread tries to release it.
     AggregationProgram(
         "let-go",
         (adds(0, (4, 0)), processes(3)),
         _EACH_WINSET[:4] + processes(1),
         needs=_HIVE,
     ),
-    # Panes that two windows share: taken away from running totals, or added up anew.
+    # Panes that two windows share: subtracted from running totals, or added up anew.
     AggregationProgram(
         "shared-panes",
         (adds(0, (4, 1, LARGE), (6, 2, 1)), (*adds(1, (7, 1)), *processes(2))),
@@ -217,6 +227,15 @@ OF_INPUT = (
         function="max",
         panes_ahead=4,
         needs="panes_ahead",
+    ),
+    A_CALL_EACH,
+    # A search begins at a winset that another thread has made meanwhile, and the output passed.
+    AggregationProgram(
+        "begins-at-another-s",
+        (adds(1, (4, 1)), (*adds(0, (2, 0)), *closes(0), *processes(2))),
+        (*adds(0, (0, 0)), *adds(1, (0, 1))),
+        winsets_ahead=3,
+        needs=_HIVE,
     ),
     AggregationProgram(
         "deep-to-the-end",
@@ -264,7 +283,7 @@ OF_UPDATE = (
         (updates(0, 4), (*updates(1, 3), *processes(2))),
         (*_LOADED, *updates(0, 1), *updates(1, 1)),
     ),
-    # The first of a key is the first in the total order, whoever is faster.
+    # The first tuple of a key is the first in the total order, whichever thread is faster.
     AggregationProgram(
         "firsts",
         (updates(0, 3), (*updates(1, 2), *processes(1))),
@@ -272,15 +291,16 @@ OF_UPDATE = (
         size=4,
         function="first",
     ),
-    # Thread 1 has no key here, and still has to report that it is past a winset: no end comes to
-    # its help, and the output thread asks until it has one.
+    # Thread 1 has no key here, and still has to publish that it is past a winset: no end comes to
+    # the rescue, and the output thread retries until it has one.
     AggregationProgram(
         "foreign-tuples",
         (updates(1, 2), (*updates(0, 2), *processes(1))),
         (*adds(0, (0, OF_THREAD_0), (2, OF_THREAD_0)), *adds(1, (9, OF_THREAD_0)), *closes(0)),
         retry=True,
     ),
-    # A tuple that finds no room for its winset is held: thread 0 goes on when thread 1 has.
+    A_CALL_EACH._replace(threads=(*A_CALL_EACH.threads, updates(0, 2), updates(1, 2))),
+    # A tuple that finds no room for the winset is held: thread 0 goes on when thread 1 has.
     AggregationProgram(
         "held",
         (updates(0, 4), (*updates(1, 2), *processes(1))),

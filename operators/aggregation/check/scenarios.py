@@ -1,11 +1,11 @@
-"""Small programs for every aggregate, from its declaration alone.
+"""Small programs for every aggregate, derived from the aggregate's declaration alone.
 
-Which ones a variant gets goes by the thread whose steps are its tuples (``counts_tuples``): where
-the inputs meet in a gate and one thread does the rest there is little beside the gate to check;
+The programs of a variant depend on the thread whose steps are its tuples (``counts_tuples``): where
+the inputs meet in a gate and one thread does the rest there is little to check besides the gate;
 where inputs or update threads share windows there is more.
 
-What is judged: at the end, when all streams are closed and ``process`` has come to the END, all
-rows against `rows_of`; and each history of one that `answers_as_w_hive` by `WHiveSpecification`.
+In the end, when all streams are closed and ``process`` has reached END, all rows are compared with
+`rows_of`; where a variant `answers_as_w_hive`, `WHiveSpecification` judges each history too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from operators.aggregation.specification import WHiveSpecification
 from operators.aggregation.w_hive import WHiveState
 from operators.aggregation.w_hive import check_invariants as check_hive
 from operators.check.history import HistoryOperation
-from operators.check.scenario import WAITS, Call, Scenario, nearest
+from operators.check.scenario import ITSELF, WAITS, Call, Scenario, nearest
 from operators.contract import (
     ACCEPTED,
     END,
@@ -32,7 +32,9 @@ from operators.contract import (
     Variant,
 )
 
-# What a parameter is set to that no program names: small, so that races meet.
+# A tuple goes in, and rows come out, in the call.
+ALONE = dict.fromkeys(("add", "close", "update", "process"), ITSELF)
+# The value of parameters that no program names: small, so that races meet.
 SMALL = 2
 # More rounds of closing, updating and processing than any program leaves work for.
 LAST_ROUNDS = 200
@@ -55,7 +57,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
 
 
 def settings(variant: Variant, program: AggregationProgram) -> dict[str, int | str]:
-    """Return the parameters an aggregate is made with for a program, within their limits."""
+    """Return the parameters with which an aggregate is made for a program, within their limits."""
     named = ("ahead", "levels", "winsets_ahead", "panes_ahead")
     wanted = {name: getattr(program, name) for name in named}
     return {p.name: nearest(p, wanted.get(p.name, SMALL)) for p in variant.parameters}
@@ -104,7 +106,7 @@ def _scenario(variant: Variant, program: AggregationProgram) -> Scenario:
 
 
 def check_windows(state: Any) -> None:
-    """Assert the invariants of an aggregate's W-Hive at rest, where it has one."""
+    """Assert the invariants of an aggregate's quiescent W-Hive, if it has one."""
     for part in state:
         if isinstance(part, WHiveState):
             check_hive(part)
@@ -113,8 +115,8 @@ def check_windows(state: Any) -> None:
 def performing(operations: AggregationOperations) -> Callable[[Any, Call], Any]:
     """Return ``perform`` for the operations of an aggregate.
 
-    The output thread's call answers its status and, behind it, the words of all rows that it has
-    put out.
+    A call of the output thread answers the status, followed by the words of all rows that the call
+    has output.
     """
     process = operations.process
     named = {"add": operations.add, "close": operations.close, "update": operations.update}
@@ -138,7 +140,7 @@ def drain_and_compare(
     update_threads: int,
     done: list[tuple[tuple[str, tuple], Any]],
 ) -> None:
-    """Close what is open, let every thread come to its end, and compare all rows.
+    """Close the open streams, run every thread to the end, and compare all rows.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ def drain_and_compare(
     plan : AggregationPlan
     update_threads : int
     done : list of ((name, arguments), answer)
-        What has been done so far, in the order of each thread.
+        The calls so far, in the order of each thread.
 
     Raises
     ------

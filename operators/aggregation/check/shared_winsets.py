@@ -21,7 +21,11 @@ from operators.core.layout import aligned_words
 KEYS = 6
 ROWS_KEPT, WINSETS_KEPT = 64, 32
 GENERATION = 5
-ANOTHER_S = -2  # a node that is not the key's
+ANOTHER_S = -2  # a node of another key
+ALONE = {
+    "home_row": "A function of the key and of constants, which reads no word that changes.",
+    "output_rows": "One thread puts a winset out when all have passed it, which W-Hive tells it.",
+}
 
 
 class _OnePlace(NamedTuple):
@@ -55,6 +59,8 @@ def scenarios(variant: Variant) -> list[Scenario]:
         place("old-slots", counts(0, 2), counts(2, 5), bits=1, used_before=True),
         place("places-at-the-front", inserts(0), inserts(0) + find(0), bits=1),
         place("places", inserts(0, 2) + find(4), inserts(2, 4), bits=1),
+        # Threads that make one kind of call each.
+        place("inserts-and-finds", inserts(0, 2), find(2) + find(0), bits=1, alone=True),
         place("sums", counts(1, 1), counts(1, 1), function="sum"),
         place("three-threads", counts(1, 2), counts(2), counts(1), deep=True),
         place("one-bucket-of-three", counts(0), counts(2, 4), counts(4), bits=1, deep=True),
@@ -68,47 +74,52 @@ def _one_place(
     bits: int = 0,
     used_before: bool = False,
     function: str = "count",
+    alone: bool = False,
     deep: bool = False,
 ) -> Scenario:
+    """Return a scenario of one winset; if `alone`, a key is inserted without a search before it."""
     operations = variant.operations
     find, insert, home_row, output_rows = (
         operations.calls[name] for name in ("find", "insert", "home_row", "output_rows")
     )
-    # Either threads count tuples, or they are told where the windows are.
+    # Either threads count tuples, or they answer the indices of windows.
     places = any(call.name == "insert" for program in programs for call in program)
     plan = make_plan(function, 1, 1, KEYS, ROWS_KEPT, WINSETS_KEPT)
+    rows: list[int] = []
 
     def make() -> _OnePlace:
         winsets = operations.make_state(plan, 1, len(programs))
         if bits:
-            # Fewer homes than there are slots, so that keys share a bucket.
+            # Fewer home slots than slots, so that keys share a bucket.
             winsets = winsets._replace(hash_bits=bits)
         place = _OnePlace(
             winsets,
             make_sink(plan.rows_capacity, plan.winsets_capacity),
             aligned_words(2 * BITMAP_BITS),
         )
+        rows[:] = [home_row(winsets, key) for key in range(KEYS)]
         if used_before:
             for key in range(KEYS):
-                insert(winsets, home_row(winsets, key), 0, GENERATION - 1, key)
+                insert(winsets, rows[key], 0, GENERATION - 1, key)
             winsets.present[:] = 0
         return place
 
     def perform(state: _OnePlace, call: Call) -> int:
         winsets = state.winsets
         (key,) = call.arguments
-        row = home_row(winsets, key)
-        at = find(winsets, row, 0, GENERATION, key)
+        row, at = rows[key], NOT_FOUND
+        if call.name == "find" or not alone:
+            at = find(winsets, row, 0, GENERATION, key)
         if call.name == "find" and at == NOT_FOUND:
             return NOT_FOUND
         if at == NOT_FOUND:
             at = insert(winsets, row, 0, GENERATION, key)
         if places:
-            # Read plainly: who finds a node is behind all that made it.
+            # A plain load: the writes that made a node happen before it is found.
             tag = (GENERATION << winsets.key_bits) | key
             return at if winsets.words[at + TAG] == tag else ANOTHER_S
         if call.name == "find":
-            # Linked and not counted yet is as good as not there.
+            # A linked node without a count is as good as missing.
             return load(winsets.words, at + N, RELAXED) or NOT_FOUND
         if winsets.sums > 0:
             fetch_add(winsets.words, at + A, key, RELAXED)

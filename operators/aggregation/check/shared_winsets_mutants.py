@@ -13,7 +13,7 @@ _winsets = partial(
 MUTANTS = (
     _winsets(
         name="winsets-slot-claimed-by-store",
-        old="if cas(winsets.words, node + TAG, old, tag, ACQ_REL):\n"
+        old="if cas(winsets.words, node + TAG, old, tag, ACQUIRE):\n"
         "                return node, old",
         new="store(winsets.words, node + TAG, tag, RELEASE)\n            return node, old",
         breaks="two threads claim one slot",

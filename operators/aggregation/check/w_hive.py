@@ -7,8 +7,10 @@ from dataclasses import replace
 from operators.aggregation import wiml
 from operators.aggregation.check.scenarios import scenarios as scenarios_of_aggregate
 from operators.aggregation.wiml import WiMLState
-from operators.check.scenario import Scenario
+from operators.check.scenario import ITSELF, Scenario
 from operators.contract import Variant
+
+ALONE = dict.fromkeys(("pass_all", "output_next_winset"), ITSELF)
 
 
 def scenarios(variant: Variant) -> list[Scenario]:

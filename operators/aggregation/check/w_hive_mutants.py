@@ -26,7 +26,7 @@ MUTANTS = (
     ),
     _hive(
         name="hive-place-claimed-twice",
-        old="if load(hive.nodes, used, RELAXED) == 0 and cas(hive.nodes, used, 0, 1, ACQ_REL):\n",
+        old="if load(hive.nodes, used, RELAXED) == 0 and cas(hive.nodes, used, 0, 1, ACQUIRE):\n",
         new="if load(hive.nodes, used, ACQUIRE) == 0:\n"
         "            store(hive.nodes, used, 1, RELEASE)\n",
         breaks="two threads take one place, which looking and then storing cannot rule out",

@@ -16,24 +16,30 @@ from operators.contract import ACCEPTED, Variant
 from operators.core.check.handed_on import HandedOn, calls, every_script, handed_on
 
 NOT_THERE = -1
+ALONE = {
+    "home_slot": "A function of the key and of constants, which reads no word that changes.",
+}
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
-    """Return the scenarios of an output thread's winsets, which another thread goes on with."""
+    """Return the scenarios of an output thread's winsets, which another thread continues."""
     keys = 5
     window = variant.operations.calls
+
+    homes: list[int] = []
 
     def make(rows: int = 32, winsets: int = 8) -> WindowState:
         plan = make_plan("count", 2, 1, keys, rows_capacity=rows, winsets_capacity=winsets)
         windows = variant.operations.make_state(plan)
         windows.control[ACTIVE] = 1
+        homes[:] = [window["home_slot"](windows, key) for key in range(keys)]
         return windows
 
     def inside(state: HandedOn, call: Call) -> Any:
         windows = state.inside
         control = windows.control
         if call.name == "reset":
-            # The oldest winset is put out, and another takes its turn.
+            # The oldest winset is output, and another follows.
             update_output.output(windows, -1)
             control[ACTIVE] += 1
             return ACCEPTED
@@ -41,12 +47,10 @@ def scenarios(variant: Variant) -> list[Scenario]:
         place = int(control[FIRST_PLACE])
         tag = (int(control[GENERATION]) << windows.key_bits) | key
         if call.name == "count":
-            at = window["find_or_create"](
-                windows, place, window["home_slot"](windows, key), key, tag
-            )
+            at = window["find_or_create"](windows, place, homes[key], key, tag)
             windows.table[at + N] += 1
         else:
-            # `find` is asked for keys only that the bitmap has.
+            # `find` is called only with keys that the bitmap has.
             if not windows.present[place * windows.bitmap_words] >> (key % BITMAP_BITS) & 1:
                 return NOT_THERE
             at = window["find"](windows, place, key, tag)
@@ -75,6 +79,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
     steps = calls(one, two, "reset")
     return [
         scenario("handed-on", calls(one, two, ("find", 3)), calls(two, "reset", two)),
+        scenario("a-call-each", calls(one, two), calls(("find", 3), ("find", 3))),
         scenario("put-out", calls(one, "reset", one), calls("reset", one, ("find", 0))),
         every_script(
             variant,

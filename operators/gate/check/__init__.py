@@ -1,1 +1,1 @@
-"""What gates are checked with: scenarios for any of them, and mutants."""
+"""The checks of the gates: scenarios that fit any of them, and mutants."""

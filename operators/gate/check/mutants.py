@@ -97,7 +97,7 @@ _T_GATE = (
 _SKIP_LIST = (
     _list(
         name="skip-list-not-marked",
-        old="if cas(nodes, link_at(state, node, level), link, link | MARK, RELEASE):",
+        old="if cas(nodes, link_at(state, node, level), link, link | MARK, RELAXED):",
         new="if link >= 0:",
         breaks="a tuple is linked behind a node that is being taken out, and leaves with it",
     ),

@@ -1,97 +1,59 @@
-"""Small programs for every gate, from its declaration alone.
+"""Small programs for every gate, derived from the gate's declaration alone.
 
-Each is a table entry below: what was done before the threads begin, and what each thread does. A
-thread may take several parts, say source 1 and the reader: so two threads with two preemptions meet
-races that would take three. The nodes of a sorted list are all short with one level; with two, and
-so few tuples in flight, a T-Gate's are all tall, and a skip list's at the places that its programs
-begin at. Programs for such lists are given to every variant with the parameter ``levels``.
+Each is a table entry below, or comes from `operators.gate.check.programs`: the calls made before
+the threads begin, and the calls of each thread.
 
-What is judged: each history against `GateSpecification`, step by step, and at the end, when all
-sources are closed and every reader has come to the END, each reader's whole sequence against
-`merged`.
+A thread may take several parts, say source 1 and the reader, so that two threads with two
+preemptions find races that would take three. With one level the nodes of a sorted list are all
+short; with two, and so few tuples in flight, a T-Gate's are all tall, and a skip list's are tall at
+the positions where the programs begin. Programs for such lists are given to every variant with the
+parameter ``levels``.
+
+Each history is judged against `GateSpecification`, step by step; in the end, when all sources are
+closed and every reader has reached END, each reader's whole sequence is compared with `merged`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from operators.check.history import HistoryOperation
-from operators.check.scenario import WAITS, Call, Scenario, nearest
+from operators.check.scenario import ITSELF, WAITS, Call, Scenario, nearest
 from operators.contract import ACCEPTED, END, READY, UsageError, Variant
+from operators.gate.check.programs import (
+    SOURCES,
+    GateProgram,
+    closes,
+    derived_programs,
+    inserts,
+    reads,
+)
+from operators.gate.check.programs import uncovered as not_covered
 from operators.gate.reference import merged
 from operators.gate.specification import GateSpecification, specification_of
 
-SOURCES = 2
-# What a parameter is set to that no program names: small, so that races meet.
+# The value of parameters that no program names: small, so that races meet.
 SMALL = 4
 # More tuples than a source walks past before it takes the long way (WALK_LIMIT of `t_gate` and of
 # `skip_list`).
 MANY = 25
 
-Program = tuple[Call, ...]
-
-
-class GateProgram(NamedTuple):
-    """A scenario for any gate.
-
-    Attributes
-    ----------
-    name : str
-    threads : tuple of tuples of Call
-    before : tuple of Call
-        What was done when the threads begin, whatever it was answered.
-    ahead, levels, readers : int
-        What the gate is made with, where it has such a parameter.
-    needs : str
-        A parameter without which the program shows nothing that others do not.
-    retry : bool
-        Whether FULL and NOT_READY are asked again until they are not.
-    deep : bool
-    """
-
-    name: str
-    threads: tuple[Program, ...]
-    before: Program = ()
-    ahead: int = 3
-    levels: int = 1
-    readers: int = 1
-    needs: str = ""
-    retry: bool = False
-    deep: bool = False
-
+# A tuple goes in and comes out whole, in the call.
+ALONE = dict.fromkeys(("insert_tuple", "get_next_ready_tuple", "close_source"), ITSELF)
 
 # --- the programs --------------------------------------------------------------------------------
 
-
-def inserts(source: int, *timestamps: int) -> Program:
-    """Return calls that insert tuples; no two of a source and timestamp have the same value."""
-    return tuple(
-        Call("insert_tuple", (source, timestamp, source, 10 * timestamp + place))
-        for place, timestamp in enumerate(timestamps)
-    )
-
-
-def closes(*sources: int) -> Program:
-    """Return calls that close sources."""
-    return tuple(Call("close_source", (source,)) for source in sources)
-
-
-def reads(count: int, reader: int = 0) -> Program:
-    """Return calls that read."""
-    return (Call("get_next_ready_tuple", (reader,)),) * count
-
-
 FAR_SOURCE_1 = inserts(1, 90)
-# By now the next tuple of each source is tall in a skip list too, whose heights are random.
+# By now the next tuple of each source is tall in a skip list too, which draws heights at random.
 _TALL_NEXT = inserts(1, 0)
-# The reader lets go of the nodes that a search begins at, and source 0 takes them again: by then
-# with one look at the pins, as one stale answer is enough to show what a missing fence does. The
-# end tuple goes into the last of them, and asks nobody. Source 1 searches: its next tuple is tall.
+# The reader releases the nodes that a search begins at, and source 0 reuses them, after only one
+# look at the pins: one stale answer suffices to show the effect of a missing fence. The end tuple
+# goes into the last of them without a look. Source 1 searches: its next tuple is tall.
 _REUSED = (*inserts(0, 5, 6), *closes(0))
 _TO_REUSE = (*inserts(0, 1, 2, 3), *reads(1), *inserts(0, 4))
 PROGRAMS = (
-    # Insertions among each other: between, behind and before one another's, and at one place.
+    # Insertions among each other: between, behind and before one another's, and at one position.
     GateProgram("two-sources", (inserts(0, 1, 4), inserts(1, 2, 3))),
     GateProgram("ties", (inserts(0, 5, 5), inserts(1, 5, 5))),
     GateProgram(
@@ -102,7 +64,7 @@ PROGRAMS = (
         levels=2,
         needs="levels",
     ),
-    # A source and the reader, which has something to return while the source inserts.
+    # A source and the reader, which has a tuple to return while the source inserts.
     GateProgram(
         "source-and-reader", (inserts(0, 3, 4), reads(3)), (*inserts(0, 1, 2), *FAR_SOURCE_1)
     ),
@@ -115,10 +77,19 @@ PROGRAMS = (
         levels=2,
         needs="levels",
     ),
-    # The end: what was inserted right before it must not be lost.
+    # A search begins at a node that another source has filled meanwhile, and the reader passed.
+    GateProgram(
+        "begins-at-another-s",
+        (inserts(1, 60), inserts(0, 2, 3, 4), reads(3)),
+        (*inserts(1, 50), *inserts(0, 1)),
+        ahead=6,
+        levels=2,
+        needs="levels",
+    ),
+    # The end: a tuple inserted right before it must not be lost.
     GateProgram("closing", ((*inserts(0, 1), *closes(0)), reads(3)), (*inserts(1, 2), *closes(1))),
     GateProgram("closing-both", (closes(0), (*closes(1), *reads(2))), inserts(0, 1)),
-    # Room: FULL, and what is used again while somebody may still look at it.
+    # Room: FULL, and reuse while another thread may still hold a reference.
     GateProgram(
         "full", (inserts(0, 5, 6), reads(3)), (*FAR_SOURCE_1, *inserts(0, 1, 2, 3, 4)), ahead=4
     ),
@@ -161,7 +132,7 @@ PROGRAMS = (
         ahead=MANY + 3,
         needs="levels",
     ),
-    # Two readers, each of which sees every tuple; room is what the slower one has left.
+    # Two readers, each of which sees every tuple; the slower one determines the room.
     GateProgram(
         "two-readers",
         (inserts(0, 3), reads(2, 0), reads(2, 1)),
@@ -189,20 +160,28 @@ PROGRAMS = (
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
-    """Return the scenarios of a gate: of each program that it has the parameters and readers for.
+    """Return the scenarios of a gate: those whose parameters and readers the gate has.
 
     Parameters
     ----------
     variant : Variant
         Of the family "gate".
     """
-    readers = most_readers(variant)
+    readers, names = most_readers(variant), _parameters(variant)
     return [
         _scenario(variant, program)
-        for program in PROGRAMS
-        if program.readers <= readers
-        and program.needs in ("", *(parameter.name for parameter in variant.parameters))
+        for program in (*PROGRAMS, *derived_programs(readers, names))
+        if program.readers <= readers and program.needs in ("", *names)
     ]
+
+
+def uncovered(variant: Variant) -> list[str]:
+    """Return what no derived program of a gate has, with the reasons."""
+    return not_covered(most_readers(variant), _parameters(variant))
+
+
+def _parameters(variant: Variant) -> set[str]:
+    return {parameter.name for parameter in variant.parameters}
 
 
 def most_readers(variant: Variant) -> int:
@@ -215,10 +194,10 @@ def most_readers(variant: Variant) -> int:
 
 
 def settings(variant: Variant, program: GateProgram) -> dict[str, int | str]:
-    """Return the parameters a gate is made with for a program, within their limits."""
+    """Return the parameters with which a gate is made for a program, within their limits."""
     wanted = {"ahead": program.ahead, "levels": program.levels}
     others = sum(parameter.name not in wanted for parameter in variant.parameters)
-    # What a gate has more parameters for, a batch say, takes room beside the tuples of a program.
+    # A further parameter of a gate, a batch say, takes room in addition to a program's tuples.
     wanted["ahead"] += others
     return {p.name: nearest(p, wanted.get(p.name, SMALL)) for p in variant.parameters}
 
@@ -231,12 +210,12 @@ def _scenario(variant: Variant, program: GateProgram) -> Scenario:
     answers: list[Any] = []
 
     def make() -> Any:
-        state = operations.make_state(SOURCES, program.readers, **given)
+        state = operations.make_state(program.sources, program.readers, **given)
         answers[:] = [perform(state, call) for call in program.before]
         return state
 
     def specification() -> GateSpecification:
-        gate = specification_of(operations.answers, SOURCES, program.readers, **known)
+        gate = specification_of(operations.answers, program.sources, program.readers, **known)
         for call, answer in zip(program.before, answers, strict=True):
             if not gate.accepts(0, *call, answer):
                 raise ValueError(f"{variant.id} answers {call} with {answer}: {program.name}")
@@ -246,7 +225,8 @@ def _scenario(variant: Variant, program: GateProgram) -> Scenario:
         calls = [(call.name, call.arguments) for call in program.before]
         calls += [(operation.name, operation.arguments) for operation in history]
         told = [*answers, *(operation.answer for operation in history)]
-        drain_and_compare(state, perform, program.readers, list(zip(calls, told, strict=True)))
+        done = list(zip(calls, told, strict=True))
+        drain_and_compare(state, perform, program.readers, done, program.sources)
 
     return Scenario(
         name=program.name,
@@ -259,16 +239,19 @@ def _scenario(variant: Variant, program: GateProgram) -> Scenario:
         retry=WAITS if program.retry else frozenset(),
         declines=WAITS,
         deep=program.deep,
+        schedules=program.schedules,
+        # A batch is filled by plain code, before the first step of a call.
+        rests="batch" not in given,
     )
 
 
 def _known(given: dict[str, int | str]) -> dict[str, int]:
-    """Return the parameters that a gate's specification asks for."""
+    """Return the parameters that a gate's specification takes."""
     return {"ahead": SMALL} | {name: given[name] for name in ("ahead", "batch") if name in given}
 
 
 def _held_back(state: Any, perform: Callable[[Any, Call], Any]) -> int:
-    """Return how many tuples of a lone open source a gate keeps back from its reader, at most."""
+    """Return the most tuples of a lone open source that a gate holds back from the reader."""
     held = most = 0
     for timestamp in range(MANY):
         held += perform(state, *inserts(0, timestamp)) == ACCEPTED
@@ -303,8 +286,9 @@ def drain_and_compare(
     perform: Callable[[Any, Call], Any],
     readers: int,
     done: list[tuple[tuple[str, tuple], Any]],
+    sources: int = SOURCES,
 ) -> None:
-    """Close what is open, read all that is left, and compare each reader's whole sequence.
+    """Close the open sources, read all tuples left, and compare each reader's whole sequence.
 
     Parameters
     ----------
@@ -312,16 +296,17 @@ def drain_and_compare(
     perform : callable
     readers : int
     done : list of ((name, arguments), answer)
-        What has been done so far, in the order of each thread.
+        The calls so far, in the order of each thread.
+    sources : int
 
     Raises
     ------
     AssertionError
         When a reader does not come to an end, or its sequence is not the merged one.
     """
-    streams: list[list[tuple[int, int, int]]] = [[] for _ in range(SOURCES)]
+    streams: list[list[tuple[int, int, int]]] = [[] for _ in range(sources)]
     got: list[list[tuple]] = [[] for _ in range(readers)]
-    open_sources = set(range(SOURCES))
+    open_sources = set(range(sources))
     for (name, arguments), answer in done:
         if name == "insert_tuple" and answer == ACCEPTED:
             streams[arguments[0]].append(arguments[1:])
@@ -331,8 +316,8 @@ def drain_and_compare(
             got[arguments[0]].append(answer[1:])
     expected = [(t.timestamp, t.source, t.key, t.value) for t in merged(streams)]
     reading = set(range(readers))
-    # A source that is told FULL closes when the readers have come further.
-    for _ in range(len(expected) + SOURCES + 2):
+    # A source whose close answers FULL closes when the readers have come further.
+    for _ in range(len(expected) + sources + 2):
         for source in sorted(open_sources):
             if perform(state, Call("close_source", (source,))) == ACCEPTED:
                 open_sources.discard(source)

@@ -1,1 +1,1 @@
-"""Small programs for `millrace check`, and faults that it must find."""
+"""Small programs for ``millrace check``, and faults that it must find."""

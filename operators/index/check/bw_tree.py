@@ -1,8 +1,8 @@
 """Scenarios of a Bw-Tree: two or three threads on a tree of small nodes.
 
-An update answers whether it changed something, a look at one key whether it is there: together they
-are a set, whose histories are judged. A scan of several leaves is no one moment's: of it, what the
-keys say that nobody touches meanwhile is compared.
+An update answers whether it changed something, and a search of one key whether the key exists:
+together they form a set, whose histories are judged. A scan of several leaves is not atomic: of its
+result only the keys that no thread touches meanwhile are compared.
 """
 
 from __future__ import annotations
@@ -18,21 +18,25 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.vectors import LIVE
 from operators.index import bw_tree
 from operators.index.bw_goals import CHANGED, BwTree, View
-from operators.index.bw_pool import MOST_WAITING
-from operators.index.check.scenarios import scenarios as of_one_thread
+from operators.index.bw_pool import KEPT, MOST_WAITING
+from operators.index.check import scenarios as of_family
 from operators.index.window import NEWEST, OLDEST
 
+# Threads call the operations of a shared index; those of one thread are as in every index.
+ALONE = of_family.ALONE
 PUT, TAKE, HAS, ALL = "insert", "delete", "has", "scan"
-# Entries of nodes, and records of chains; numbers, and blocks; words of an answer.
+# Entries of nodes, and records of chains; numbers, and blocks; words of a result.
 SMALL = (4, 4, 3, 2)
 NUMBERS, BLOCKS = 24, 36
 ROOM = 64 + LIVE
-# Twice as scanned, and not inserted since there was no block: no words of keys.
+# Waiting blocks examined at a time: one more is left for the next time.
+LOOKED_AT = 1
+# A key was scanned twice; a key was not inserted since there was no block. Not sums of keys.
 TWICE, NO_ROOM = -1, -2
 
 
 class _Used(NamedTuple):
-    """A tree, and what each thread has for its searches."""
+    """A tree, and the arrays of each thread for searches."""
 
     first: View
     second: View
@@ -44,7 +48,7 @@ class _Used(NamedTuple):
 
 
 class SetSpecification:
-    """Keys. Where blocks are few, one more may find no room, whatever there is."""
+    """A set of keys. If blocks are few, an insertion may find no room in any state."""
 
     def __init__(self, keys: frozenset[int], few: bool = False) -> None:
         self._keys, self._few = keys, few
@@ -60,40 +64,42 @@ class SetSpecification:
         return True
 
     def answers(self, thread: int, name: str, arguments: tuple) -> list[Any]:
-        """Return what a call may answer now."""
+        """Return the answers that a call may give now."""
         if name == ALL:
             return [_mask(key for key in self._keys if key in arguments[2])]
         answer = int((arguments[0] in self._keys) == (name != PUT))
         return [answer, NO_ROOM] if self._few and name == PUT else [answer]
 
     def copy(self) -> SetSpecification:
-        """Return another in the same state."""
+        """Return a copy in the same state."""
         return SetSpecification(self._keys, self._few)
 
     def key(self) -> Hashable:
-        """Return what tells states apart."""
+        """Return a key that distinguishes states."""
         return self._keys
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
-    """Return the scenarios of the tree, after those that every index has."""
+    """Return the scenarios of the tree, after those of every index."""
     put, take, has = (_calls(name) for name in (PUT, TAKE, HAS))
-    # Leaves of [10 20] [40 50]; of those and [70 .. 110]; of two each under two nodes.
+    # Leaves [10 20] [40 50]; these and [70 .. 110]; two inner nodes with two such leaves each.
     merges = {"keys": range(10, 80, 10), "without": (30, 60, 70)}
     three = {"keys": range(10, 120, 10), "without": (30, 60)}
     deep = {"keys": range(10, 170, 10), "without": (30, 60, 90, 120, 150, 160, 140, 130)}
     few = {"slots": 4}
     scarce = {"blocks": 11, "most_waiting": 0, "sizes": (8, 4, 1, 2)}
     return [
-        *of_one_thread(variant),
-        # Each record needs a new base, and there are blocks for two, which wait for any thread.
+        *of_family.scenarios(variant),
+        # Each record needs a new base, and there are blocks for two, shared by all threads.
         _scenario("blocks-of-any-thread", put(2, 4), has(3), keys=(1, 3, 5), **scarce),
-        # The parent is let go, with no slot that is left, and is needed again.
+        # The parent is released with no slot left, and is needed again.
         _scenario("let-go-and-held-again", take(40), (*put(41), *take(50)), **merges, **few),
+        # Nobody keeps more than a merge needs: every free block and number is handed on.
+        _scenario("handed-on", (*take(40), *put(41)), (*take(50), *put(51)), **merges, keeps=3),
         _scenario("number-used-again", (*take(40), *put(111, 112, 113)), has(50), **three),
-        # One entry by two threads.
+        # Two threads on one entry.
         _scenario("insert-and-delete", put(4), (*take(4), *has(4)), keys=(2, 6)),
-        # Beside what the chain has no more, in a base of five.
+        # The chain has deleted the entry again, in a base of five.
         _scenario(
             "delete-from-chain",
             put(4),
@@ -105,18 +111,28 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _scenario("delete-from-base", (*take(4), *has(4, 6)), put(5), keys=(2, 4, 6)),
         _scenario("two-inserts", put(4), (*put(3), *has(4)), keys=(2, 6)),
         _scenario("full-chunk", put(4, 5), put(3, 7), keys=(2, 6), **few),
-        # Three records are a chain: the next one consolidates, and four entries are split.
+        # The chunk is full before the chain is long.
+        _scenario(
+            "full-before-long",
+            put(4, 5, 6),
+            (*put(7, 8), *has(4)),
+            keys=(1, 2),
+            sizes=(8, 4, 5, 2),
+            **few,
+        ),
+        # Three records are a chain: the next one consolidates, and four entries split.
         _scenario("consolidate", (*put(3), *take(1)), (*put(4), *has(3)), keys=(1, 2)),
         _scenario("split", put(7, 2), (*put(6), *has(3)), keys=(1, 3, 5)),
         _scenario("help-a-split", put(17, 18, 19), put(16, 21), keys=range(0, 40, 4)),
         _scenario("root-grows", put(2, 9), put(6, 8), keys=(1, 3, 5, 7)),
+        _scenario("look-from-a-new-root", has(3), put(2, 9, 6, 8), keys=(1, 3, 5, 7)),
         _scenario("merge-and-look", take(40), (*take(50), *has(50)), **merges),
         _scenario("merge-and-scan", take(40), (_scan(10, 55, (10, 20, 50)),), **merges),
         _scenario("merge-and-insert", take(40), (*put(41), *take(50)), **merges),
         _scenario("merge-and-split", take(50), put(11, 12, 13, 14), **merges),
-        # What has been merged is split where the removed node began.
+        # The merged node is split where the removed node began.
         _scenario("split-at-removed", take(50), (*put(41, 42), *take(42), *put(43)), **merges),
-        # Whoever helps a split comes when its node has been merged away.
+        # A helper of a split comes after the new node has been merged away.
         _scenario(
             "help-too-late",
             (*put(50), *take(50, 40)),
@@ -133,10 +149,10 @@ def scenarios(variant: Variant) -> list[Scenario]:
             without=(20, 30, 70),
         ),
         _scenario("two-levels", take(110), take(50), **deep),
-        # A block each for a base, a leaf and a root, beside those that are kept for merges.
+        # A block each for a base, a leaf and a root, in addition to those reserved for merges.
         _scenario("few-blocks", put(7, 2, 9, 4), keys=(1, 3, 5), blocks=12),
         _scenario("look-at-removed", has(50), take(40), **merges),
-        # One merges, one consolidates what it has merged and uses blocks again, and one looks.
+        # One thread merges, one consolidates the merged node and reuses blocks, and one searches.
         _scenario("merge-beside-two", take(40), put(41, 42, 43, 44), has(50), **merges, deep=True),
         _scenario("two-without-blocks", put(2), put(4), keys=(1, 3, 5), **scarce, deep=True),
         # Entries of two words.
@@ -162,13 +178,16 @@ def _scenario(
     blocks: int = BLOCKS,
     sizes: Sequence[int] = SMALL,
     most_waiting: int = MOST_WAITING,
+    keeps: int = KEPT,
     bits: int = 32,
     deep: bool = False,
 ) -> Scenario:
-    """Return a scenario on a tree into which keys have come, and from which some have gone."""
+    """Return a scenario on a tree that results from inserting `keys` and deleting `without`."""
 
     def make() -> _Used:
-        tree = bw_tree.make_tree(NUMBERS, blocks, bits, 3, *sizes, slots, most_waiting)
+        tree = bw_tree.make_tree(
+            NUMBERS, blocks, bits, 3, *sizes, slots, most_waiting, keeps, LOOKED_AT
+        )
         state = _Used(
             *bw_tree.views(tree, 3),
             aligned_words(LINE_WORDS),

@@ -1,4 +1,4 @@
-"""Mutants of the Bw-Tree, with those in which other implementations have failed."""
+"""Mutants of the Bw-Tree, including faults found in other implementations."""
 
 from __future__ import annotations
 

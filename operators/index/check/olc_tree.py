@@ -1,17 +1,17 @@
-"""Scenarios of the tree of optimistic lock coupling: entries that stay, and others around them.
+"""Scenarios of the tree with optimistic lock coupling: permanent entries, and guests around them.
 
-Those that stay have the positions 0, 1, ..., and are what searches ask for. Guests have later ones;
-they come and go, so that leaves and inner nodes split, merge and borrow. Hence the answer of each
-search is known: all that stay within its range, each once. At rest the tree holds what was inserted
-and not removed.
+Permanent entries have the positions 0, 1, ..., and are the ones that searches ask for. Guests have
+later positions; they come and go, so that leaves and inner nodes split, merge and borrow. Hence the
+expected answer of each search is fixed: all permanent entries within the range, each once. At rest
+the tree holds the entries that were inserted and not removed.
 
-A tree is spelled by what is done to an empty one: ``10`` is an entry that stays, with this key,
-``"+25"`` a guest that comes, ``"-25"`` one that goes, the oldest with its key. Nodes have four
+A tree is described by the operations that build it: ``10`` is a permanent entry with this key,
+``"+25"`` a guest that comes, ``"-25"`` the oldest guest with this key, which goes. Nodes have four
 entries. A fifth splits them; a node of two that loses one merges with a neighbour of two, or
 borrows from one of three or four.
 
-What no program misses when it is taken away is the look at whether a node is obsolete
-(`operators.core.optimistic`): what led there is checked once more behind it.
+One check is redundant in every program: whether a node is obsolete (`operators.core.optimistic`).
+The reference that led to the node is checked again afterwards.
 """
 
 from __future__ import annotations
@@ -26,34 +26,36 @@ from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.contract import ACCEPTED, Variant
 from operators.core.layout import aligned_words
-from operators.index.check.scenarios import scenarios as of_one_thread
+from operators.index.check import scenarios as of_family
 from operators.index.shared import SharedIndexOperations
 from operators.index.window import NEWEST, OLDEST, make_answer, make_window
 
+# Threads call the operations of a shared index; those of one thread are as in every index.
+ALONE = of_family.ALONE
 INSERT, REMOVE, SEARCH, TOGETHER = "insert", "remove", "search", "search-together"
-GUEST = 1_000_000  # behind it come the positions of guests; no node has such a number
+GUEST = 1_000_000  # positions of guests follow; no node has such a number
 # More than the tree of any program needs.
 ROOM = 40
 HIGHEST = 999
 ALL = (0, HIGHEST)
 
-# Of one exploration at plain size: all of a program that splits or merges are many thousands.
+# Schedules of one exploration at plain size: a program that splits or merges has many thousands.
 MOST = 250
-# Programs of one thread that take more steps than a schedule has, since each look is one here.
+# Programs of one thread with more steps than a schedule allows, since each read is a step here.
 TOO_LONG = ("until-few", "until-empty")
 
-# Trees, with their leaves.
+# Trees, with the resulting leaves.
 FULL_LEAF = (0, 10, 20, 30)
 FLAT = (0, 10, 20, 30, 40, 50, 60, 70)  # [0 10] [20 30] [40 50 60 70]
 FULL_ROOT = tuple(range(0, 100, 10))  # [0 10] [20 30] [40 50] [60 70 80 90]
-# [0 10] [20 25]: without 25 three are left, and the root goes.
+# [0 10] [20 25]: without 25 three entries are left, and the root goes.
 TWO_LEAVES = (0, "+10", 20, "+25", "+35", "-35")
 MERGES_LEFT = (0, 10, 20, "+25", 40, 50, 60)  # [0 10] [20 25] [40 50 60]
 MERGES_RIGHT = (0, "+5", 20, 30, 40, 50, 60)  # [0 5] [20 30] [40 50 60]
 BORROWS_RIGHT = (0, "+5", 20, 30, 40, 50)  # [0 5] [20 30 40 50]
 BORROWS_LEFT = (0, 10, 20, "+25", "+35", "-35", 15, 17)  # [0 10 15 17] [20 25]
-# [0 5] [20 30], [40 50] [60 70] [80 90 100]: two inner nodes. Without 5, the first borrows;
-# where 60 and 70 have lost one, the two merge, and the root goes.
+# [0 5] [20 30], [40 50] [60 70] [80 90 100]: two inner nodes. Without 5, the first borrows; if 60
+# and 70 have lost one entry, the two merge, and the root goes.
 DEEP = (0, "+5", 20, 30, 40, 50, 60, "+70", 80, 90, 100)
 EQUAL = (5, 5, "+5", "+5", 5, 5, "+5", 5)  # in three leaves
 EQUAL_BESIDE = (0, 7, 8, 9, 10, "+5", "+5")  # [0 5 5 7] [8 9 10]
@@ -61,7 +63,7 @@ AGAIN = (0, 10, 20, "+25", 40, 50, 60, "+70")  # [0 10] [20 25] [40 50 60 70]
 
 
 class _Own(NamedTuple):
-    """What a thread has: its view, and arrays of its own."""
+    """The view and the private arrays of a thread."""
 
     view: Any
     lows: np.ndarray
@@ -71,19 +73,19 @@ class _Own(NamedTuple):
 
 class _Shared(NamedTuple):
     index: Any
-    window: np.ndarray  # what all searches ask for
+    window: np.ndarray  # the range of positions that all searches request
     a: _Own
     b: _Own
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
-    """Return the scenarios of one thread, and those of two."""
+    """Return the scenarios of one thread, and those of two threads."""
 
     def of_two(name: str, tree: Sequence, a: Sequence, b: Sequence, deep: bool = False) -> Scenario:
         return _scenario(variant, name, tree, (a, b), deep)
 
     return [
-        *(each for each in of_one_thread(variant) if each.name not in TOO_LONG),
+        *(each for each in of_family.scenarios(variant) if each.name not in TOO_LONG),
         of_two("one-key", (5, 5, "+5"), ("+5",), ("-5", ALL)),
         of_two("delete-against-delete", (5, 5, "+5", "+5"), ("-5",), ("-5", ALL)),
         of_two("root-splits", FULL_LEAF, ("+25",), (ALL,)),
@@ -98,7 +100,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         of_two("borrow-from-the-right", BORROWS_RIGHT, ("-5",), (ALL,)),
         of_two("borrow-from-the-left", BORROWS_LEFT, ("-25",), (ALL,)),
         of_two("used-again", AGAIN, ("-25", "+65"), (ALL,)),
-        # The root goes, and comes again.
+        # The root goes, and a new one comes.
         of_two("root-used-again", TWO_LEAVES, ("-25", "+26", "+27"), ((15, 25),)),
         of_two("used-again-elsewhere", AGAIN, ("-25", "+65"), ((15, 45, 30),)),
         of_two("equal-keys-move", EQUAL, ("-5", "-5"), (ALL,)),
@@ -113,7 +115,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
 
 
 class _Positions:
-    """Gives each entry its position, and says which one goes."""
+    """Assigns each entry a position, and chooses the guest that goes."""
 
     def __init__(self) -> None:
         self.stay: list[int] = []
@@ -121,7 +123,7 @@ class _Positions:
         self.there: dict[int, list[int]] = defaultdict(list)
 
     def calls(self, steps: Sequence) -> tuple[Call, ...]:
-        """Return the calls of a program, or those that make a tree."""
+        """Return the calls of a program, or those that build a tree."""
         return tuple(map(self._call, steps))
 
     def _call(self, step: Any) -> Call:
@@ -138,7 +140,7 @@ class _Positions:
         return Call(INSERT, (key, self._guests))
 
     def wanted(self, low: int, high: int) -> int:
-        """Return what a search is to find: a bit for each position."""
+        """Return the expected result of a search: a bit for each position."""
         return sum(1 << place for place, key in enumerate(self.stay) if low <= key <= high)
 
 
@@ -195,7 +197,7 @@ def _scenario(
     return Scenario(
         name=name,
         make=make,
-        # Each call says whose it is.
+        # Each call has the number of the thread as the last argument.
         programs=tuple(
             tuple(Call(call.name, (*call.arguments, thread)) for call in calls)
             for thread, calls in enumerate(threads)
@@ -203,6 +205,8 @@ def _scenario(
         perform=perform,
         finish=finish,
         invariants=invariants,
+        # They compare the entries with those of the end.
+        rests=False,
         deep=deep,
         schedules=MOST,
     )
@@ -224,7 +228,7 @@ def _perform(shared: SharedIndexOperations, state: _Shared, own: _Own, call: Cal
 def _search(
     shared: SharedIndexOperations, state: _Shared, own: _Own, lows: Sequence[int], width: int
 ) -> tuple[int, ...]:
-    """Return what searches from several keys on find, as sums of a bit for each position."""
+    """Return the results of searches from several keys on, each as a sum of bits by position."""
     for place, low in enumerate(lows):
         own.lows[place] = low
     shared.find(own.view, own.lows, 0, len(lows), own.places)

@@ -70,9 +70,9 @@ MUTANTS = (
     ),
     _state(
         name="pim-tree-parallel-chunk-given-twice",
-        old="    first = fetch_add(tree.next_node, 0, CHUNK, RELAXED)\n",
+        old="    first = fetch_add(tree.next_node, 0, tree.chunk, RELAXED)\n",
         new="    first = load(tree.next_node, 0, RELAXED)\n"
-        "    store(tree.next_node, 0, first + CHUNK, RELAXED)\n",
+        "    store(tree.next_node, 0, first + tree.chunk, RELAXED)\n",
         breaks="two threads take the same nodes",
     ),
     _state(

@@ -1,15 +1,15 @@
-"""Scenarios of the PIM-Tree of several threads: its locks and versions, and its merge.
+"""Scenarios of the PIM-Tree of several threads: locks, versions, and the merge.
 
-Those of every index come first, one thread with all of it. Then small programs of two threads on a
-tree with two subindexes of nodes of four::
+The scenarios of every index come first, in which one thread does everything. Then small programs of
+two threads on a tree with two subindexes of nodes of four::
 
-    T_S   0 2 4 .. 30   |   32 .. 38        keys; the parting one is 30
+    T_S   0 2 4 .. 30   |   32 .. 38        keys; the separator is 30
     T_I   [12 20 29] [29 30]   |   [31 33 35]      a root above two leaves, and a leaf nearly full
 
-A search asks for what was there before the threads began, whose answer is known whatever they do
-meanwhile; what it could find too many or too few of is judged when they have ended, and so is what
-the tree holds then. Stages of a merge are ordered as a join orders them, by a word that threads
-add to and wait for.
+A search asks for entries that exist before the threads begin, so the expected answer does not
+depend on the schedule. The answers, and the contents of the tree, are judged when the threads have
+ended. Stages of a merge are ordered as a join orders them, by a word that threads increment and
+wait for.
 """
 
 from __future__ import annotations
@@ -29,23 +29,25 @@ from operators.index.family import sequence_of
 from operators.index.pim_parallel_state import LOCKED, VERSIONED, PimTreeParallel, View
 from operators.index.window import NEWEST, OLDEST, make_answer, make_window
 
+# Threads call the operations of a shared index; those of one thread are as in every index.
+ALONE = of_family.ALONE
 INSERT, FIND, SCAN, SEARCH = "insert", "find", "scan", "search"
 COUNT, PLACE, COPY, FINISH = "count", "place", "copy", "finish"
 ARRIVE, WAIT = "arrive", "wait"
 WINDOW, SLACK = 28, 8
-# Keys by position: those of T_S, those of T_I.
+# Keys by position: first those of T_S, then those of T_I.
 STABLE = range(0, 40, 2)
 FRESH = (29, 31, 30, 12, 33, 29, 20, 35)
 KEYS = (*STABLE, *FRESH)
 BEHIND = len(KEYS)
-# Of one exploration at plain size: all of a program that splits a leaf are many thousands.
+# Schedules of one exploration at plain size: a program that splits a leaf has many thousands.
 MOST = 750
-# Pieces of a merge: a subindex each.
+# Pieces of a merge: one for each subindex.
 PIECES = 2
 
 
 class _Own(NamedTuple):
-    """What a thread has of its own."""
+    """The private arrays of a thread."""
 
     keys: np.ndarray
     places: np.ndarray
@@ -65,21 +67,22 @@ class _Shared(NamedTuple):
 
 
 class _Program(NamedTuple):
-    """What two threads do, and what of it is to be judged."""
+    """The calls of two threads, and the parameters of the judgement."""
 
     name: str
     programs: tuple[tuple[Call, ...], ...]
-    # The oldest position that a merge keeps; NO_MERGE: there is none.
+    # The oldest position that a merge keeps, or NO_MERGE.
     oldest: int = -1
     room: int = WINDOW  # of `out`
     deep: bool = False
+    attempts: int = 2  # optimistic ones
 
 
 NO_MERGE = -1
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
-    """Return the scenarios of one thread, then those of two for both ways to read."""
+    """Return the scenarios of one thread, then those of two threads for both kinds of reads."""
     of_two = [_scenario(variant, reads, each) for reads in (LOCKED, VERSIONED) for each in _ANY]
     looks = [_scenario(variant, VERSIONED, each) for each in _LOOKS]
     merges = [_scenario(variant, LOCKED, each) for each in _MERGES]
@@ -95,10 +98,10 @@ def _insert(thread: int, *keys: int, first: int = BEHIND) -> tuple[Call, ...]:
 
 
 _ANY = (
-    # Both subindexes, while a leaf of each splits.
+    # A search of both subindexes, while a leaf of each splits.
     _Program("hand-over", (_calls(0, (SEARCH, 29, 34)), _insert(1, 33, 32))),
     _Program("hand-over-behind", (_calls(0, (SEARCH, 30, 31)), _insert(1, 30))),
-    # What was found before a split is looked at behind it: 20 goes on into the next leaf.
+    # A leaf found before a split is scanned after it: 20 moves to the next leaf.
     _Program("split-behind-find", (_calls(0, (FIND, 29), (SCAN, 29, 33)), _insert(1, 13, 14))),
     _Program("two-insert", (_insert(0, 29), _insert(1, 20, 22, first=BEHIND + 1))),
     _Program(
@@ -110,11 +113,14 @@ _ANY = (
     ),
 )
 _LOOKS = (
-    # No room for what a torn leaf may look like: the lock is taken, and nothing is looked at.
+    # No room for all that a torn leaf may appear to hold: the search takes the lock at once.
     _Program("no-room-to-look", (_calls(0, (SEARCH, 35, 36)), _insert(1, 36)), room=3),
-    # So many insertions that looks in vain come to an end.
-    _Program("look-in-vain", (_calls(0, (SEARCH, 12, 12)), _insert(1, *range(12, 19))), deep=True),
-    # Inner nodes grow between two steps of a descent.
+    # As many insertions as the search has optimistic attempts.
+    _Program("look-in-vain", (_calls(0, (SEARCH, 12, 12)), _insert(1, 12, 13))),
+    _Program(
+        "look-on", (_calls(0, (SEARCH, 12, 12)), _insert(1, *range(12, 19))), attempts=8, deep=True
+    ),
+    # Inner nodes split between two steps of a descent.
     _Program("inner-splits", (_calls(0, (SEARCH, 29, 30)), _insert(1, *[30] * 6)), deep=True),
 )
 _STAGES = _calls(0, *((COUNT, n) for n in range(PIECES)), (PLACE,)) + _calls(
@@ -125,7 +131,7 @@ _SHARED_STAGES = (
     _calls(1, (COUNT, 0), (ARRIVE,), (WAIT, 3), (COPY, 1)),
 )
 _MERGES = (
-    # The oldest is in T_S, in T_I, behind all of both, and before them.
+    # The oldest position is in T_S, in T_I, behind all entries of both, and before them.
     _Program("merge-and-search", (_STAGES, _calls(1, (SEARCH, 28, 34), (SEARCH, 2, 31))), 7),
     _Program("merge-late", (_STAGES, _calls(1, (SEARCH, 28, 34))), 22),
     _Program("merge-by-both", _SHARED_STAGES, 7),
@@ -140,8 +146,11 @@ def _scenario(variant: Variant, reads: str, program: _Program) -> Scenario:
     merges = index.merges
 
     def make() -> _Shared:
-        tree = index.make_state(WINDOW, SLACK, threads=3, insertion_depth=1, fan_out=4, reads=reads)
-        # Of a thread that does nothing later: the others have taken no nodes yet.
+        tree = index.make_state(
+            WINDOW, SLACK, threads=3, insertion_depth=1, fan_out=4, reads=reads,
+            attempts=program.attempts, chunk=1,
+        )  # fmt: skip
+        # The view of a thread that does nothing later: the others have taken no nodes yet.
         *_, view = index.views(tree, 3)
         for position in STABLE_POSITIONS:
             index.insert(view, KEYS[position], position)
@@ -195,6 +204,8 @@ def _scenario(variant: Variant, reads: str, program: _Program) -> Scenario:
         perform,
         finish=finish,
         invariants=invariants,
+        # They count the entries of the end.
+        rests=False,
         retry=frozenset({NOT_READY}),
         declines=frozenset({NOT_READY}),
         deep=program.deep,
@@ -202,7 +213,7 @@ def _scenario(variant: Variant, reads: str, program: _Program) -> Scenario:
     )
 
 
-# In another order than they come in T_S.
+# In another order than in T_S.
 STABLE_POSITIONS = [(7 * n) % len(STABLE) for n in range(len(STABLE))]
 
 
@@ -230,10 +241,10 @@ def _perform(index: Any, state: _Shared, thread: int, name: str, arguments: Sequ
         own.window[OLDEST], own.window[NEWEST] = sequence_of(0), len(KEYS) - 1
         count = index.scan(view, *arguments, own.places, 0, own.window, own.out, 0)
         found = [int(own.out[at]) for at in range(count)]
-        # Twice the same would be another sum.
+        # A duplicate would change the sum.
         return sum(1 << position for position in found)
     if name == ARRIVE:
-        # As a join orders stages: what a thread did is behind who waits for it.
+        # As a join orders stages: the accesses of a thread happen before those of the waiting one.
         fetch_add(state.arrived, 0, 1, ACQ_REL)
         return ACCEPTED
     if name == WAIT:

@@ -1,9 +1,9 @@
-"""Small programs for every index: a window slides over keys, with a search beside each step.
+"""Small programs for every index: a window slides over keys, with searches on the way.
 
-An index belongs to one thread at a time, so that most programs have one, and one schedule: they are
-about answers, and about rare branches, which nodes of four entries make common. In one program two
-threads share an index under a lock. At the end what was done under it, in its order, is compared
-with the reference.
+An index belongs to one thread at a time, so most programs have one thread, and one schedule: they
+test answers, and rare branches, which nodes of four entries make common. In one program two threads
+share an index under a lock. At the end the calls, in the order in which they held the lock, are
+compared with the reference.
 """
 
 from __future__ import annotations
@@ -23,9 +23,14 @@ from operators.index.reference import Reference
 from operators.index.window import make_answer
 
 ENTER, LEAVE, SEARCH = "enter", "leave", "search"
-# Words of a program: the positions of the next tuple and of the oldest.
+# Words of a program: the positions of the next tuple and of the oldest, and the number of calls.
 NEXT, FIRST, CALLS = 0, 1, 2
 NAMES = (ENTER, LEAVE, SEARCH)
+_OF_ONE = "An index of one thread: the lock of its caller orders every call."
+_AT_REST = "It is called by the thread that has the index, and at rest."
+ALONE = {name: _OF_ONE for name in ("insert", "remove", "find", "scan")} | {
+    name: _AT_REST for name in ("merge_ns", "places", "footprint", "inserted", "cycle", "views")
+}
 SMALL = {
     "fan_out": 4,
     "chain_length": 3,
@@ -40,13 +45,13 @@ WINDOW = 24
 
 
 class _Sliding(NamedTuple):
-    """An index, the lock around it, and what was done: under the lock, in its order."""
+    """An index, the lock around it, and the log of calls in the order of the lock."""
 
     index: Any
     lock: np.ndarray
-    keys: np.ndarray  # that have entered, by position
+    keys: np.ndarray  # keys that have entered, by position
     words: np.ndarray
-    done: np.ndarray  # a line a call: its name's number, its arguments, and a word of its answer
+    done: np.ndarray  # for each call: number of the name, arguments, and a word for the answer
     place: np.ndarray
     out: np.ndarray
 
@@ -59,9 +64,9 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _scenario(variant, "few-keys", (_program([3, 1, 2, 3], 2),), 2),
         _scenario(variant, "sliding", (_program(rising, WINDOW),), WINDOW),
         _scenario(variant, "equal-keys", (_program([5] * 30, WINDOW),), WINDOW),
-        # A leaf loses the last of its equal keys, which go on in the next one.
+        # A leaf loses the last of the equal keys, which continue in the next leaf.
         _scenario(variant, "equals-in-two-leaves", (_program(tied, len(tied), 8),), len(tied)),
-        # So many that inner nodes merge, too: once while some are left to be looked at.
+        # So many that inner nodes merge, too: once while some entries are left to be searched.
         _scenario(variant, "until-few", (_program(many, len(many), 44),), len(many)),
         _scenario(variant, "until-empty", (_program(many, len(many), 56),), len(many)),
         _scenario(
@@ -161,5 +166,5 @@ def _perform(operations: IndexOperations, state: _Sliding, call: Call) -> int:
 
 
 def _word_of(positions: Sequence[int]) -> int:
-    """Return a set of positions as a word: a bit each."""
+    """Return a set of positions as a word, with one bit for each."""
     return sum(1 << position for position in positions)

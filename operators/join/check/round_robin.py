@@ -1,12 +1,14 @@
 """Small programs for a chain of cores: each takes steps until its end, whatever the others do.
 
 A row of both streams is in the windows when the threads begin, and the next one arrives.
-Rings hold a single message, so that neighbours cannot always hand on. At the end the partners that
-were given out are compared with a loop over everything.
+Rings hold a single message, so that neighbours cannot always hand on. A core gives way only where a
+step answers that it waits for others. At the end the partners that were given out are compared with
+a nested loop over all tuples, as a set if they come in no order.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,34 +17,37 @@ import numpy as np
 from operators.check.history import HistoryOperation
 from operators.check.scenario import NO_END, Call, Scenario
 from operators.contract import END, NOT_READY, READY, Variant
-from operators.join.family import COUNT, FOUND, Output, State
+from operators.join.chain import Chain
+from operators.join.check.scenarios import ALONE
+from operators.join.family import COUNT, FOUND, POSITION, SIDE, Output, State
 from operators.join.feed import Feed, in_turns
-from operators.join.round_robin import Chain, Core
+
+__all__ = ["ALONE", "scenario", "scenarios"]
 
 STEP = "step"
 HALF_WIDTH = 1
 
 
 class _Running(NamedTuple):
-    """The chain, what it joins, and what was given out: a word a tuple."""
+    """The chain, the feed, and the partners given out: a word a tuple."""
 
     chain: Chain
-    cores: NamedTuple  # of Cores: what is shared is looked for in NamedTuples alone
+    cores: NamedTuple  # of each thread's; the checker finds shared arrays in NamedTuples only
     output: Output
     feed: Feed
-    given: np.ndarray
+    given: np.ndarray  # the number of words, and these; without order the number of partners
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of a chain of cores."""
     return [
-        _scenario(variant, "two-cores", [9, 3], [4, 20], 1, 2),
-        _scenario(variant, "a-window-of-two", [9, 3], [4, 4], 2, 2, deep=True),
-        _scenario(variant, "three-cores", [9, 3], [4, 20], 2, 3, deep=True),
+        scenario(variant, "two-cores", [9, 3], [4, 20], 1, 2),
+        scenario(variant, "a-window-of-two", [9, 3], [4, 4], 2, 2, deep=True),
+        scenario(variant, "three-cores", [9, 3], [4, 20], 2, 3, deep=True),
     ]
 
 
-def _scenario(
+def scenario(
     variant: Variant,
     name: str,
     r: list[int],
@@ -50,24 +55,33 @@ def _scenario(
     window: int,
     threads: int,
     deep: bool = False,
+    schedules: float = math.inf,
+    room: int = 1,
+    **more: int,
 ) -> Scenario:
+    """Return the scenario of `threads` cores that join some rows.
+
+    Rings hold `room` messages and partners; `more` is for ``make_state``.
+    """
     operations = variant.operations
     step = operations.make_step(index="nested-loop")
-    several = NamedTuple("Cores", [(f"core_{number}", Core) for number in range(threads)])
+    entries = range(threads + operations.collectors)
 
     def make() -> _Running:
         join = operations.make_state(
-            window, HALF_WIDTH, threads=threads, index="nested-loop", messages=1, partners=1
-        )
+            window, HALF_WIDTH, threads=threads, index="nested-loop", messages=room, partners=room,
+            **more,
+        )  # fmt: skip
+        several = NamedTuple("Cores", [(f"core_{n}", type(join.threads[n])) for n in entries])
         given = np.zeros(2 * len(r) + 1, np.int64)
         feed = in_turns(np.array(r), np.array(s), 1)
         state = _Running(join.shared, several(*join.threads), join.output, feed, given)
-        # The first row is there before the threads begin.
+        # The first row is processed before the threads begin.
         ended: set[int] = set()
-        for core in [core for _ in range(NO_END) for core in range(threads)]:
+        for core in [core for _ in range(NO_END) for core in entries]:
             if core not in ended and perform(state, Call(STEP, (core,))) == END:
                 ended.add(core)
-        assert len(ended) == threads, "the first row does not come to its end"
+        assert len(ended) == len(entries), "the first row does not come to its end"
         operations.reopen(join)
         return state._replace(feed=state.feed._replace(end_r=len(r), end_s=len(s)))
 
@@ -75,11 +89,15 @@ def _scenario(
         core = state.cores[call.arguments[0]]
         status = step(state.chain, core, state.output, state.feed)
         if status == FOUND:
-            # The first word counts them.
-            state.given[0] += 1
-            count = int(state.output.words[COUNT])
-            found = (int(state.output.partners[at]) for at in range(count))
-            state.given[state.given[0]] = sum(1 << position for position in found)
+            output, given = state.output, state.given
+            count = int(output.words[COUNT])
+            found = sum(1 << int(output.partners[at]) for at in range(count))
+            if operations.ordered:
+                given[0] += 1
+                given[given[0]] = found
+            else:
+                given[0] += count
+                given[1 + 2 * output.words[POSITION] + output.words[SIDE]] += found
         return int(status)
 
     def finish(state: _Running, history: Sequence[HistoryOperation]) -> None:
@@ -90,13 +108,15 @@ def _scenario(
                 met = (n for n in inside if abs(own[row] - other[n]) <= HALF_WIDTH)
                 wanted.append(sum(1 << n for n in met))
         given = [int(word) for word in state.given]
-        assert given == [len(wanted), *wanted], f"given out: {given}, and it is {wanted}"
+        first = len(wanted) if operations.ordered else sum(map(int.bit_count, wanted))
+        assert given == [first, *wanted], f"given out: {given}, and it is {first}, {wanted}"
 
     def invariants(state: _Running) -> None:
         operations.check_invariants(State(state.chain, tuple(state.cores), state.output))
 
-    programs = tuple((Call(STEP, (core,)),) for core in range(threads))
+    programs = tuple((Call(STEP, (core,)),) for core in entries)
     return Scenario(
-        name, make, programs, perform, finish=finish, invariants=invariants,
-        retry=frozenset({READY, NOT_READY, FOUND}), declines=frozenset({NOT_READY}), deep=deep,
+        name, make, programs, perform, finish=finish, invariants=invariants, rests=False,
+        retry=frozenset({READY, NOT_READY, FOUND}), goes_on=frozenset({READY, FOUND}),
+        declines=frozenset({NOT_READY}), deep=deep, schedules=schedules,
     )  # fmt: skip

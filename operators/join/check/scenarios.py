@@ -1,7 +1,7 @@
 """Small programs for joins of one thread: tuples of both streams arrive, and find their partners.
 
 Two threads bring a stream each, under a lock, so that any order of arrival occurs. At the end the
-partners that were found are compared with a loop over all earlier tuples, in the order of arrival.
+found partners are compared with a loop over all earlier tuples, in the order of arrival.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call, Scenario
+from operators.check.scenario import ITSELF, Call, Scenario
 from operators.contract import Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
@@ -20,19 +20,29 @@ from operators.join.family import COUNT, FOUND, Output, State
 from operators.join.feed import Feed
 
 ARRIVE = "arrive"
+_AT_THE_END = "It is called when all threads have come to their end."
+ALONE = {
+    "step": ITSELF,
+    "seen": "It reads a word of the thread that calls it, or is asked at the end.",
+    "merge_ns": _AT_THE_END,
+    "footprint": _AT_THE_END,
+    "inserted": _AT_THE_END,
+    "cycle": "It is a number of the settings, and reads no word that changes.",
+    "reopen": "It is called between two feeds, when all threads have come to their end.",
+}
 SMALL = {"fan_out": 4, "chain_length": 3, "merge_ratio": 0.5, "insertion_depth": 1}
 HALF_WIDTH = 2
 
 
 class _Arriving(NamedTuple):
-    """A join, the lock around it, and what it answered, in the order of arrival."""
+    """A join, the lock around it, and the answers in the order of arrival."""
 
     shared: Any
     joiner: Any
     output: Output
     lock: np.ndarray
-    feed: Feed  # without an end: the words have how many tuples of each stream have arrived
-    done: np.ndarray  # a line a tuple: side, key, and its partners, a bit each
+    feed: Feed  # without an end: `words` counts the arrived tuples of each stream
+    done: np.ndarray  # a line a tuple: side, key, and partners, a bit each
     words: np.ndarray  # by side
 
 

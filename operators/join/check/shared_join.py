@@ -1,8 +1,8 @@
 """Small programs for a join of several threads: each takes steps until its end.
 
 Some rows are in the windows when the threads begin, indexed or about to be merged, and a few more
-arrive. Tasks have a tuple or two, rooms hardly any room for results, and few tasks run ahead. At
-the end the partners that were given out are compared with a loop over everything.
+arrive. Tasks have a tuple or two, rooms hardly hold any results, and few tasks run ahead. At the
+end the partners that were given out are compared with a nested loop over all tuples.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from operators import registry
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario, nearest
 from operators.contract import ACCEPTED, END, NOT_READY, READY, Variant
+from operators.join.check.scenarios import ALONE
 from operators.join.family import COUNT, FOUND, Output, State
 from operators.join.feed import Feed, in_turns
 from operators.join.shared_join import make_take, make_update
@@ -29,6 +30,8 @@ from operators.join.work_queue import (
     TOOK,
 )
 
+__all__ = ["ALONE", "scenarios"]
+
 STEPS = "steps"
 HALF_WIDTH = 1
 # Steps that a thread takes before it lets others go first, unless it has to wait.
@@ -37,26 +40,26 @@ SMALL = {"fan_out": 4, "insertion_depth": 1, "merge_ratio": 1}
 
 
 class _Running(NamedTuple):
-    """The join, what it joins, and what was given out: a word a tuple."""
+    """The join, the feed, and the partners given out: a word a tuple."""
 
     shared: Shared
-    workers: NamedTuple  # of Workers: what is shared is looked for in NamedTuples alone
+    workers: NamedTuple  # of Workers; the checker finds shared arrays in NamedTuples only
     output: Output
     feed: Feed
     given: np.ndarray
 
 
 class _Join(NamedTuple):
-    """What a scenario joins."""
+    """The input of a scenario."""
 
     r: Sequence[int]
-    s: Sequence[int]  # nothing: a self join
-    there: int  # rows that are in the windows as the threads begin
+    s: Sequence[int]  # empty for a self join
+    there: int  # rows in the windows when the threads begin
     window: int
     parameters: dict[str, Any] = {}
     threads: int = 2
     deep: bool = False
-    span: int = 0  # ticks of a time window; a tuple arrives each
+    span: int = 0  # ticks of a time window; one tuple arrives each tick
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
@@ -119,7 +122,7 @@ def _of_two(variant: Variant) -> _Running:
 def _updates(variant: Variant) -> Scenario:
     """Return two threads that insert the tuples of their tasks.
 
-    So few states that their graph shows what happens to others when one stops: what the index does.
+    So few states that a graph shows the effect on others when one stops: the index's progress.
     """
     index = registry.variant("index", variant.id).operations.shared
     take, update = make_take(index, timed=False), make_update(index)
@@ -140,13 +143,14 @@ def _updates(variant: Variant) -> Scenario:
         assert index.entries(state.shared.indexes.r) == [(5, 0), (6, 1)], "a tuple is not there"
 
     programs = tuple((Call("update", (worker,)),) for worker in range(2))
-    return Scenario("updates", make, programs, perform, finish=finish, invariants=invariants)
+    return Scenario("updates", make, programs, perform, finish=finish, invariants=invariants,
+                    rests=False)  # fmt: skip
 
 
 def _check_held(shared: Shared, worker: Worker) -> None:
-    """Check that a task was taken when no more tuples than may be lay behind the edge.
+    """Check that a task was taken when no more tuples than may be held were after the edge.
 
-    By words of the thread alone: the edge that it looked at then is no older.
+    It uses words of the thread alone: the edge that the thread read then is no older.
     """
     for at in range(int(worker.words[SIZE])):
         side, position = int(worker.task.sides[at]), int(worker.task.positions[at])
@@ -155,10 +159,10 @@ def _check_held(shared: Shared, worker: Worker) -> None:
 
 
 def _takes(variant: Variant) -> Scenario:
-    """Return two threads that take a task each: what they do there, whatever the index is.
+    """Return two threads that take a task each, which does not depend on the index.
 
-    The schedules of a whole join are long, and with some indexes few of them have two threads there
-    at once.
+    The schedules of a whole join are long, and with some indexes few of them have both threads
+    in ``take`` at once.
     """
     index = registry.variant("index", variant.id).operations.shared
     take = make_take(index, timed=False)
@@ -179,7 +183,7 @@ def _takes(variant: Variant) -> Scenario:
 
 
 def _small(variant: Variant) -> dict[str, Any]:
-    """Return small values of what an index takes."""
+    """Return small values of an index's parameters."""
     return {
         each.name: nearest(each, SMALL[each.name])
         for each in variant.parameters
@@ -195,7 +199,7 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
     merges = "merge" in (each.name for each in variant.parameters)
     several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(join.threads)])
     wanted = _partners(join)
-    # Of a self join nobody looks at S.
+    # A self join ignores S.
     streams = np.array(join.r), np.array(join.s or [0])
     times = np.arange(len(join.r))
 
@@ -210,7 +214,7 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
         for worker in range(join.threads):
             answer = perform(running, Call(STEPS, (worker,)))
             assert answer == END, "the first rows do not come to their end"
-        # What clocks have written: a schedule replays where it starts from the same words.
+        # Clear the words written by clocks: a replay starts from the same words.
         state.shared.queue.words[MERGES_BEGAN : MERGE_NS + 1] = 0
         end_s = len(join.r) if join.s else 0
         return running._replace(feed=feed._replace(end_r=len(join.r), end_s=end_s))
@@ -220,7 +224,7 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
         for _ in range(MOST_STEPS):
             status = step(state.shared, worker, state.output, state.feed)
             if status == FOUND:
-                # The first word counts them.
+                # The first word counts the tuples given out.
                 state.given[0] += 1
                 count = int(state.output.words[COUNT])
                 found = (int(state.output.partners[at]) for at in range(count))
@@ -240,7 +244,7 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
 
     programs = tuple((Call(STEPS, (worker,)),) for worker in range(join.threads))
     return Scenario(
-        name, make, programs, perform, finish=finish, invariants=invariants,
+        name, make, programs, perform, finish=finish, invariants=invariants, rests=False,
         retry=frozenset({READY, NOT_READY, FOUND}), declines=frozenset({NOT_READY}),
         deep=join.deep,
     )  # fmt: skip

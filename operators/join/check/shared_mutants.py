@@ -1,14 +1,14 @@
 """Mutants of the parallel join.
 
-Some memory orders can be made RELAXED and no schedule that was tried of small programs shows it:
+Some memory orders can be made RELAXED without any tried schedule of a small program failing:
 
-* RELEASE of EDGE, in ``move_edge``: what is before the edge was inserted before the RELEASE of DONE
-  that the mover acquires, and is looked at under locks or versions, so that there is no race. Where
-  held tuples are entered it is the same.
-* RELEASE of the rooms' ``freed``, in ``give_tuple``: what it holds back are loads, and the memory
-  here (``operators.check.buffers``) makes none late.
-* RELEASE of HORIZON and HEAD, in ``pass_task``: no argument that none can. Giving back the output
-  orders the same stores a few steps later, so that a schedule has to stop in between.
+* RELEASE of EDGE, in ``move_edge``: tuples before the edge were inserted before the RELEASE of DONE
+  that the mover acquires, and are read under locks or versions, so there is no race. The same holds
+  where held tuples are entered.
+* RELEASE of the rooms' ``freed``, in ``give_tuple``: it orders earlier loads, and the memory here
+  (``operators.check.buffers``) delays no load.
+* RELEASE of HORIZON and HEAD, in ``pass_task``: a failure is not excluded. Giving back the output
+  orders the same stores a few steps later, so a schedule would have to stop in between.
 """
 
 from __future__ import annotations

@@ -12,6 +12,11 @@ _quick = partial(
     variant="theta_join/handshake-low-latency",
     module="operators.theta_join.handshake_low_latency",
 )
+_fed = partial(
+    Mutant,
+    variant="theta_join/handshake-low-latency",
+    module="operators.theta_join.chain_driver",
+)
 _chain = partial(Mutant, variant="theta_join/handshake", module="operators.theta_join.chain_core")
 
 _HANDSHAKE = (
@@ -19,7 +24,7 @@ _HANDSHAKE = (
         name="handshake-acknowledged-for-all",
         old="core.s.words[FIRST] += 1\n",
         new="core.s.words[FIRST] = core.words[SENT]\n",
-        breaks="an acknowledgement removes tuples of S that are still under way",
+        breaks="an acknowledgement removes tuples of S that are still in flight",
     ),
     _shake(
         name="handshake-never-acknowledged",
@@ -79,7 +84,7 @@ _LOW_LATENCY = (
         name="low-latency-acknowledged-for-all",
         old="        core.flying.words[FIRST] += 1\n",
         new="        core.flying.words[FIRST] = core.flying.words[NEXT]\n",
-        breaks="an acknowledgement removes tuples of S that are still under way",
+        breaks="an acknowledgement removes tuples of S that are still in flight",
     ),
     _quick(
         name="low-latency-compared-on-the-way",
@@ -139,4 +144,13 @@ _LOW_LATENCY = (
     ),
 )
 
-MUTANTS = (*_HANDSHAKE, *_LOW_LATENCY)
+_FED = (
+    _fed(
+        name="punctuation-one-too-far",
+        old="send(chain.ways, back, PUNCTUATION, words[NEXT_RANK])",
+        new="send(chain.ways, back, PUNCTUATION, words[NEXT_RANK] + 1)",
+        breaks="a silent stream is told to be past its next tuple, which comes after its pairs",
+    ),
+)
+
+MUTANTS = (*_HANDSHAKE, *_LOW_LATENCY, *_FED)

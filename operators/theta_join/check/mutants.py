@@ -1,4 +1,4 @@
-"""Mutants of the theta joins, but for those of chains."""
+"""Mutants of the theta joins, except those of chains."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
-"""What scenarios of theta joins are made of: a join of a few tuples, its calls, and its judge.
+"""The parts of theta joins' scenarios: a join of a few tuples, the calls, and the judgement.
 
-At the end whatever is left is done, one thread after the other, and the pairs that came out are
-compared with ``reference``: in order, where the variant says so, each with its record.
+At the end the remaining work is done, one thread after the other, and the resulting pairs are
+compared with ``reference``: in order if the variant says so, each with its record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from inspect import signature
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ Tuples = tuple[tuple[int, int], ...]
 
 DELIVER, DRIVE, STEP, TAKE = "deliver", "drive", "step", "take"
 HALF_WIDTH = 1
-# No program finds more pairs.
+# The most pairs of a program.
 LOG = 16
 WINDOW = 8
 
@@ -48,16 +49,16 @@ class ThetaProgram(NamedTuple):
     programs : tuple of tuples of Call
         One a thread.
     before : tuple of Call
-        What was done when the threads begin.
+        The calls made before the threads begin.
     extent : Extent
     threads : int
         Processing threads of the join.
     own : dict
         Parameters of the variant.
     filled : int
-        How many of the first tuples are in the windows from the first.
+        The number of first tuples that are in the windows initially.
     to_the_end : bool
-        Whether each call is made again until it answers END.
+        Whether each call is repeated until it answers END.
     deep : bool
     """
 
@@ -75,7 +76,7 @@ class ThetaProgram(NamedTuple):
 
 
 def deliver(stream: int, times: int = 1) -> Program:
-    """Return calls that deliver the next tuples of a stream; behind its last, it is closed."""
+    """Return calls that deliver the next tuples of a stream; after the last, close it."""
     return (Call(DELIVER, (stream,)),) * times
 
 
@@ -95,7 +96,7 @@ def take(times: int = 1) -> Program:
 
 
 class _Parts(NamedTuple):
-    """A join: `State` with a tuple of threads that has fields, as what is shared is looked for."""
+    """A `State` whose tuple of threads has fields, in which the checker finds shared arrays."""
 
     shared: Any
     threads: Any
@@ -104,24 +105,24 @@ class _Parts(NamedTuple):
 
 
 class _Bench(NamedTuple):
-    """A join and what its threads note."""
+    """A join and the records of the threads."""
 
     join: _Parts
-    place: np.ndarray  # a line a stream: how many of its tuples were delivered
-    log: np.ndarray  # how many pairs came out; key and record of each
+    place: np.ndarray  # a line a stream: the number of delivered tuples
+    log: np.ndarray  # the number of pairs; key and record of each
     out: np.ndarray
-    lock: np.ndarray  # around what one thread at a time may do
+    lock: np.ndarray  # for calls that one thread at a time may make
 
 
 @inlined
 def _note_rows(tables, timestamp, r_row, s_row, out, place):
-    """Write an output that says what it is of."""
+    """Write an output that identifies timestamp and rows."""
     out[place] = timestamp << 16 | r_row << 8 | s_row
 
 
 @cache
 def noting() -> Predicate:
-    """Return a band over one number whose outputs say what they are of."""
+    """Return a band over one number whose outputs identify the pair."""
     return bands(1)._replace(record=1, combine=_note_rows)
 
 
@@ -132,7 +133,7 @@ def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
     arrivals = reference.merged(streams, 1)
     call_step = operations.make_step(predicate)
     get_output = operations.make_get_output(predicate)
-    # What one thread at a time may do is shown to be blocking by two that want to.
+    # If one thread at a time may take pairs, two takers show that it blocks.
     locked = variant.progress == "blocking"
 
     def make() -> _Bench:
@@ -189,6 +190,8 @@ def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
         perform,
         finish=finish,
         invariants=invariants,
+        # A step of a thread is a call, and pairs are in flight between two of them.
+        rests=False,
         retry=frozenset({ACCEPTED, FULL, READY, NOT_READY}) if program.to_the_end else frozenset(),
         declines=frozenset({NOT_READY}),
         deep=program.deep,
@@ -199,22 +202,23 @@ def _made(variant: Variant, program: ThetaProgram) -> State:
     numbers = [[number for _, number in side] or [0] for side in program[1:3]]
     tables = number_tables(*numbers, (HALF_WIDTH,))
     for each in tables:
-        # Nobody writes them: the machine need not look.
+        # Read-only arrays, which the machine does not check.
         each.setflags(write=False)
-    known = {each.name for each in variant.parameters}
+    # Also constants that are no setting of the bench.
+    known = signature(variant.operations.make_state).parameters
     own = {name: value for name, value in program.own.items() if name in known}
     shape = Shape(1, 1, program.threads, WINDOW)
     return variant.operations.make_state(noting(), tables, program.extent, shape, **own)
 
 
 def _without_vectors(state: Any) -> Any:
-    """Return a state whose trees look at one key after the other: the machine has no vectors."""
+    """Return a state whose trees compare keys one by one: the machine has no vectors."""
     if not isinstance(state, tuple):
         return state
     if not hasattr(state, "_fields"):
         return tuple(map(_without_vectors, state))
     fields = {name: _without_vectors(value) for name, value in state._asdict().items()}
-    return state._replace(**fields | ({"vector": 0} if "vector" in fields else {}))
+    return state._replace(**fields | ({"vector": ()} if "vector" in fields else {}))
 
 
 def _fill(variant: Variant, bench: _Bench, arrivals: Sequence[reference.Arrival]) -> None:
@@ -248,7 +252,7 @@ def _deliver(operations: Any, streams: Sequence, bench: _Bench, stream: int) -> 
 
 
 def _go_on_to_the_end(program: ThetaProgram, bench: _Bench, perform: Any, ended: set) -> None:
-    """Let each part go on, in turn, until the pairs come to their END."""
+    """Let each part go on, in turn, until the taker of pairs answers END."""
     parts = [(DELIVER, R), (DELIVER, S)]
     parts += [(DRIVE,)] * (bench.join.driver is not None)
     parts += [(STEP, number) for number in range(len(bench.join.threads))]

@@ -2,15 +2,15 @@
 
 Processing threads take steps on tuples that wait in front of them, while others deliver more, drive
 a chain, or take pairs. Rings hold one message and one pair, so that neighbours cannot always hand
-on. Gates are large, so that few of their nodes are tall: what their smallest do is shown by theirs;
-but for one program in which records of outputs are used again.
+on. Gates are large, so that few of their nodes are tall: small gates are covered by the gates'
+scenarios. The exception is a program in which records of outputs are reused.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from operators.check.scenario import Scenario
+from operators.check.scenario import ITSELF, Scenario
 from operators.contract import Variant
 from operators.theta_join.check.programs import (
     Program,
@@ -24,14 +24,34 @@ from operators.theta_join.check.programs import (
 )
 from operators.theta_join.family import OWN, R, S, make_extent
 
+_OF_OWN = "It reads a word of the thread that calls it, or is asked at the end."
+_BEFORE = "It fills windows before any thread begins."
+ALONE = {
+    **dict.fromkeys(("insert_tuple", "close_source", "step", "get_output", "drive"), ITSELF),
+    **dict.fromkeys(("seen", "compared"), _OF_OWN),
+    **dict.fromkeys(("comparisons", "peak"), "It is called when all threads have come to an end."),
+    **dict.fromkeys(("fill", "drive_past"), _BEFORE),
+}
 ALL = deliver(R, 9) + deliver(S, 9)
 LARGE = {"ahead": 64, "ahead_out": 64}
 
+# A thread delivers tuples and does not close; another closes a stream and delivers nothing.
+_ONE_EACH = deliver(R, 2), deliver(S)
+
+
+def a_call_each(then: Program, threads: int = 2, **own: int) -> ThetaProgram:
+    """Return a program whose threads make one kind of call each; the third does `then`."""
+    return ThetaProgram(
+        "a-call-each", ((1, 5), (3, 3)), ((2, 5),), (*_ONE_EACH, then), deliver(S),
+        threads=threads, own=own,
+    )  # fmt: skip
+
+
 # --- one thread, and ScaleJoin -------------------------------------------------------------------
 
-# What the last of R matches lies in another cell than most that could.
+# The match of R's last tuple lies in another cell than most candidates.
 _R, _S = ((1, 5), (3, 3), (7, 5)), ((2, 7), (5, 6))
-# Windows of one tick: who purges which one decides.
+# Windows of one tick: the result depends on the purged window.
 _SHORT = ((1, 5), (2, 5), (9, 5)), ((3, 5), (4, 5), (8, 5))
 
 ONE_THREAD = (
@@ -42,6 +62,7 @@ ONE_THREAD = (
         own=LARGE,
     ),
     ThetaProgram("takers", _R, _S, (take(2), take(2)), before=ALL, own=LARGE),
+    a_call_each(take(2), **LARGE),
     ThetaProgram(
         "short-windows", *_SHORT, (take(3), take(3)), before=ALL,
         extent=make_extent(span=3, purge=OWN), own=LARGE,
@@ -56,6 +77,7 @@ SCALE_JOIN = (
         (deliver(R, 3) + step(0, 2), deliver(S, 2) + step(1, 2)),
         own=LARGE,
     ),
+    a_call_each(step(0, 2), threads=1, **LARGE),
     ThetaProgram(
         "taking", *(((1, 5), (3, 5)), ((2, 5),)),
         (step(0, 2), step(1, 2), take(2)), before=ALL, own=LARGE,
@@ -76,8 +98,8 @@ SCALE_JOIN = (
         "opposite-windows", *_SHORT, (step(0, 2), step(1, 2)), before=ALL,
         extent=make_extent(span=3, purge="opposite"), own=LARGE,
     ),
-    # Thread 0 has found more pairs than have room, thread 1 none; and until thread 0 reads on, no
-    # tuple comes from which thread 1 could tell that none is coming.
+    # Thread 0 has found more pairs than there is room for, thread 1 none; and until thread 0 reads
+    # on, no tuple comes from which thread 1 could conclude that none is coming.
     ThetaProgram(
         "asked-to-tell", ((1, 5), (1, 9)) * 5, ((2, 5), *((3, 20),) * 6),
         (step(0), step(1, 2)),
@@ -101,12 +123,12 @@ TWO = TINY | {"messages": 2}
 def meeting(
     name: str, r: Tuples, s: Tuples, programs: tuple[Program, ...], **more: Any
 ) -> ThetaProgram:
-    """Return a program in which a tuple of R waits for the first core, and one of S for the last.
+    """Return a program where a tuple of R waits for the first core, and one of S for the last.
 
     Those that are `filled` lie in the windows. The next one of R comes before that of S.
     """
     last = more.get("threads", 2) - 1
-    # A message has room at a time: what has expired, then the tuple.
+    # There is room for one message at a time: the expiry, then the tuple.
     before = ALL + drive() + step(0) + drive(2) + step(last) + drive()
     return ThetaProgram(name, r, s, programs, before=before, own=TINY, **more)
 
@@ -116,20 +138,28 @@ CHAIN = (
         "ending", ((1, 5),), ((2, 5),), (step(0, 2), take(2)),
         before=ALL + drive(5), threads=1, own=TINY | {"messages": 8},
     ),
-    # The right core has told of its pair; that of the left one comes before it.
+    # S is silent: the other end hears of each tuple of R, and then the very next one is of S.
+    ThetaProgram(
+        "a-silent-stream", ((1, 5), (2, 5)), ((3, 5),),
+        (step(0, 2), step(1, 2), drive(2) + take(2)),
+        before=ALL + drive() + step(0) + step(1) + drive(),
+        own=TINY | {"messages": 8, "punctuate_each": 1},
+    ),
+    a_call_each(drive(2), **TINY),
+    # The right core has published the watermark of its pair; the left core's pair comes before it.
     ThetaProgram(
         "in-order", ((1, 5), (2, 5), (4, 9)), ((3, 5),), (step(0), take(2)),
         before=ALL + drive(5) + (step(0) + step(1)) * 2,
         filled=2, own=TINY | {"messages": 8},
     ),
-    # The same, and it has yet to be found; the tuple before is done in both.
+    # The same, but that pair has yet to be found; the tuple before is done in both cores.
     ThetaProgram(
         "in-turn", ((1, 5), (2, 5), (5, 9)), ((3, 9), (4, 5)), (step(0, 2), take(2)),
         before=ALL + drive() + (step(1) + step(0)) * 2 + drive(6) + step(0) + step(1, 2),
         filled=2, own=TINY | {"messages": 8},
     ),
     meeting("meeting", ((1, 5),), ((2, 5),), (step(0, 2), step(1, 2))),
-    # Before that of R comes, that of S is through; it is at home on the right.
+    # Before the tuple of R comes, that of S has ended; its home is on the right.
     ThetaProgram(
         "one-through", ((1, 9), (4, 5)), ((2, 5), (3, 5)),
         (step(0) + drive() + step(0), step(1, 2)),
@@ -151,6 +181,13 @@ CHAIN = (
         "expiry", ((1, 5), (2, 5)), ((3, 5),), (step(0), step(1, 2)),
         before=ALL + drive() + step(0) + drive(2), extent=make_extent(count=1), own=TWO,
     ),
+    # S is silent, and windows have one tuple: nothing but punctuations tells that R's have expired.
+    ThetaProgram(
+        "a-silent-stream-expires", ((1, 5), (2, 5), (3, 5)), ((4, 5),),
+        (step(0, 2), step(1, 2), drive(2)),
+        before=ALL + drive() + step(0) + step(1) + drive(),
+        extent=make_extent(count=1), own=TINY | {"messages": 8, "punctuate_each": 2},
+    ),
     meeting(
         "three-cores", ((1, 5),), ((2, 5),), (step(0, 3), step(1, 3), step(2, 3)), threads=3,
         deep=True,
@@ -161,13 +198,13 @@ CHAIN = (
     ),
 )  # fmt: skip
 
-# What is beside each thread's windows, is its own: no schedule meets it.
-BESIDE = ("scale-join-index", "scale-join-hash")
+# The index of each thread's windows belongs to the thread: no schedule affects it.
+OVERHEAD = ("scale-join-index", "scale-join-hash")
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of a theta join."""
-    programs = SCALE_JOIN[:2] if variant.id in BESIDE else SCALE_JOIN
+    programs = SCALE_JOIN[:4] if variant.id in OVERHEAD else SCALE_JOIN
     if variant.operations.drive:
         programs = CHAIN
     elif variant.progress == "blocking":

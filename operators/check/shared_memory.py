@@ -1,17 +1,17 @@
-"""Arrays that notice: each plain access is compared with what other threads did to the word.
+"""Arrays that detect races: each plain access is compared with other threads' accesses to the word.
 
 The rule is C11's: two accesses of one word, at least one of them a write and at least one of them
 plain, must be ordered by *happens before*. Each thread has a vector clock: entry u is how far it
-knows of thread u. An *epoch* is a thread and its own clock, ``clock << 3 | thread``; an access at
-epoch e is before the present when ``clock[e & 7] >= e >> 3``. As in FastTrack (Flanagan and Freund,
-PLDI 2009) the last write of a word is one epoch, and so are its reads while each is ordered after
-the one before; only then a set.
+knows of thread u. An *epoch* is a thread and the value of that thread's clock,
+``clock << 3 | thread``; an access at epoch e is before the present when ``clock[e & 7] >= e >> 3``.
+As in FastTrack (Flanagan and Freund, PLDI 2009) the last write of a word is one epoch. So is the
+last read, as long as each read is ordered after the one before; only then a set.
 
 Atomic accesses never race with each other. A plain access of a word that was ever reached by an
-atomic looks through the trace of the run, which is slow and rare.
+atomic searches the trace of the run, which is slow and rare.
 
-Arrays of any integers are shared; those that `operators.core.optimistic.racy` made are read while
-they change, so that each access of an element is a relaxed atomic there.
+Arrays of any integers are shared. Arrays made by `operators.core.optimistic.racy` are read while
+they change, so each access of an element is a relaxed atomic there.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from operators.core.optimistic import RacyArray
 
 THREAD_BITS = 3
 THREAD_MASK = (1 << THREAD_BITS) - 1
-# More threads than a scenario has: the marker of a set of readers names it, and its clock is below
-# every other, so that the one comparison of the fast path sends both cases to the slow one.
+# Above any thread number of a scenario. It marks a set of readers, and its clock is below every
+# other, so that the one comparison of the fast path sends both cases to the slow path.
 NOBODY = THREAD_MASK
 SEVERAL = -1
 
@@ -55,12 +55,12 @@ class Words(list):
         Where `reads` says SEVERAL: epoch by thread.
     atomic : list of int
         1 for words that some atomic has reached in this or an earlier run.
-    spoiled : set of int
-        Words whose last plain write was `spoil`.
+    poisoned : set of int
+        Words whose last plain write was `poison`.
     """
 
     __slots__ = (
-        "name", "base", "machine", "writes", "reads", "readers", "atomic", "spoiled", "_first",
+        "name", "base", "machine", "writes", "reads", "readers", "atomic", "poisoned", "_first",
         "_zeros",
     )  # fmt: skip
 
@@ -71,7 +71,7 @@ class Words(list):
         self._first, self._zeros = values, [0] * len(values)
         self.writes, self.reads = self._zeros.copy(), self._zeros.copy()
         self.readers: dict[int, dict[int, int]] = {}
-        self.spoiled: set[int] = set()
+        self.poisoned: set[int] = set()
 
     @property
     def shape(self) -> tuple[int]:
@@ -80,7 +80,7 @@ class Words(list):
 
     @property
     def itemsize(self) -> int:
-        """Return the bytes of an element as NumPy does: one is a word here, whatever it was."""
+        """Return the bytes of an element as NumPy does: here always those of a word."""
         return WORD_BYTES
 
     def begin(self) -> None:
@@ -90,8 +90,8 @@ class Words(list):
         self.reads[:] = self._zeros
         if self.readers:
             self.readers.clear()
-        if self.spoiled:
-            self.spoiled.clear()
+        if self.poisoned:
+            self.poisoned.clear()
 
     def __getitem__(self, index):
         """Return a word, read plainly, or a view of several."""
@@ -128,8 +128,8 @@ class Words(list):
             or index < 0
         ):
             machine.plain_write(self, index)
-        if self.spoiled:
-            self.spoiled.discard(index)
+        if self.poisoned:
+            self.poisoned.discard(index)
         self.writes[index] = machine.epoch
         self.reads[index] = 0
         set_item(self, index, value)
@@ -173,13 +173,13 @@ class RacyWords(Words):
 
 
 class View(Sequence):
-    """Some words of an array: what a slice of it is, as in NumPy."""
+    """Some words of an array: a slice, as in NumPy."""
 
     def __init__(self, words: Words, places: range) -> None:
         self._words, self._places = words, places
 
     def __len__(self) -> int:
-        """Return how many words there are."""
+        """Return the number of words."""
         return len(self._places)
 
     def __getitem__(self, index):
@@ -189,7 +189,7 @@ class View(Sequence):
         return self._words[self._places[index]]
 
     def __lt__(self, value: int) -> list[bool]:
-        """Say of each word, read in turn, whether it is below a value."""
+        """Return for each word, read in turn, whether it is below a value."""
         return [each < value for each in self]
 
     def copy(self) -> list[int]:
@@ -208,20 +208,20 @@ class View(Sequence):
 
 
 def share(state: Any, machine: Any) -> tuple[Any, list[tuple[Words, np.ndarray]]]:
-    """Return `state` with Words in place of the arrays that may be written, and the pairs of both.
+    """Return `state` with Words instead of the writeable arrays, and the pairs of both.
 
     Parameters
     ----------
     state : NamedTuple
-        Fields are arrays, numbers, or such NamedTuples again.
+        Fields are arrays, numbers, such NamedTuples again, or tuples of all these.
     machine : Machine
-        Whose clocks the words are compared with.
+        The machine whose clocks order the accesses.
 
     Raises
     ------
     Failure
-        When an array is no row of integers, or two arrays share memory: an access of one would go
-        unnoticed in the other.
+        When an array is not a row of integers, or two arrays share memory: an access of one would
+        go unnoticed in the other.
     """
     pairs: list[tuple[Words, np.ndarray]] = []
     base = 0
@@ -233,7 +233,9 @@ def share(state: Any, machine: Any) -> tuple[Any, list[tuple[Words, np.ndarray]]
             return type(value)(
                 *(convert(v, path + f) for f, v in zip(value._fields, value, strict=True))
             )
-        # Nobody races for what nobody may write, and a write to it raises.
+        if type(value) is tuple and any(map(_is_shared, value)):
+            return tuple(convert(v, f"{name}[{k}]") for k, v in enumerate(value))
+        # A read-only array cannot race, and a write to it raises.
         if not isinstance(value, np.ndarray) or not value.flags.writeable:
             return value
         if value.ndim != 1 or value.dtype.kind not in "iu":
@@ -255,8 +257,13 @@ def share(state: Any, machine: Any) -> tuple[Any, list[tuple[Words, np.ndarray]]
     return convert(state, ""), pairs
 
 
+def _is_shared(value: Any) -> bool:
+    """Return whether a value is an array, or a state with fields."""
+    return isinstance(value, np.ndarray) or hasattr(value, "_fields")
+
+
 def settle(pairs: list[tuple[Words, np.ndarray]]) -> None:
-    """Write what the words hold now into the arrays that they were made from."""
+    """Copy the words back into the arrays that they were made from."""
     for words, array in pairs:
         array[:] = list(words)
 

@@ -1,15 +1,16 @@
-"""Who runs when: plans of a run, and schedules as short strings.
+"""Plans, which decide the thread of each step, and schedules as short strings.
 
-A plan answers three questions of the machine: ``begin()``, before which step to ask first;
-``decide(machine, me)``, who takes the next step although `me` could, and when to ask again;
-``choose(machine, last, runnable)``, the same where `last` cannot go on. With ``asks_on_change`` it
-is also asked whenever a thread has begun or ceased to be able to run.
+A plan answers three questions of the machine: ``begin()`` returns the step before which to ask
+first; ``decide(machine, me)`` the thread of the next step although `me` could go on, and when to
+ask again; ``choose(machine, last, runnable)`` the same where `last` cannot go on. A plan with
+``asks_on_change`` is also asked whenever the set of runnable threads changes.
 
 A schedule string is ``scenario:memory:turns``, for instance ``two-producers:sc:a12b3a5``: thread a
-takes 12 steps, then b 3, then a 5; behind the last turn the plan is to go on as long as one can.
-``~57=1`` after the turns says what step 57 draws about stores that are on their way (``buffers``),
-``!b`` that thread b is stopped for ever from there on while the others run in turn, and ``!`` alone
-that nobody is (``progress``): then calls are not repeated, and somebody has to complete one.
+takes 12 steps, then b 3, then a 5; after the last turn each thread goes on as long as it can.
+``~57=1`` after the turns gives the draws of step 57: which stores arrived (``buffers``), or which
+store is read (``weak_memory``). ``!b`` says that thread b is stopped for ever after the turns while
+the others run in turn, and ``!`` alone that no thread is (``progress``): calls are then not
+repeated, and some thread has to complete one. The command adds ``@`` and a digest of the source.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from operators.check.words import THREAD_MASK
+from operators.check.shared_memory import THREAD_MASK
 from operators.contract import UsageError
 
-# A run of the small programs that are checked takes some hundred steps.
+# A run of a checked program takes some hundred steps.
 STEP_LIMIT = 5_000
-# Within so many steps some thread completes a call, whoever was stopped (lock-free structures).
+# Within so many steps some thread completes a call, whichever were stopped (lock-free structures).
 COMPLETION_STEPS = 200
 _STRING = re.compile(
-    r"(?P<scenario>[a-z0-9-]+):(?P<memory>sc|tso|pso):(?P<turns>([a-f][0-9]+)*)"
+    r"(?P<scenario>[a-z0-9-]+):(?P<memory>sc|tso|pso|rc11):(?P<turns>([a-f][0-9]+)*)"
     r"(~(?P<late>[0-9]+=[0-9.]+(,[0-9]+=[0-9.]+)*))?(!(?P<stopped>[a-f]*))?"
 )
 
@@ -38,8 +39,8 @@ class Turns:
     Parameters
     ----------
     turns : mapping of int to int
-        From which step on which thread runs. Where the running one cannot go on and nothing is
-        recorded, the next that can takes over.
+        From which step on which thread runs. Where the running thread cannot go on and nothing is
+        recorded, the next runnable one takes over.
     """
 
     asks_on_change = False
@@ -49,19 +50,19 @@ class Turns:
         self._order = [*sorted(turns), STEP_LIMIT]
 
     def begin(self) -> int:
-        """Return the first step before which somebody else may take over."""
+        """Return the first step before which another thread may take over."""
         return self._order[0]
 
     def _next(self, step: int) -> int:
         return self._order[min(bisect_right(self._order, step), len(self._order) - 1)]
 
     def decide(self, machine: Any, me: int) -> tuple[int, int]:
-        """Return who takes the next step, and the step of the next question."""
+        """Return the thread of the next step, and the step of the next question."""
         step = machine.steps
         return self.turns.get(step, me), self._next(step)
 
     def choose(self, machine: Any, last: int, runnable: int) -> tuple[int, int]:
-        """Return who of the set `runnable` goes on, and the step of the next question."""
+        """Return a thread of the set `runnable`, and the step of the next question."""
         step = machine.steps
         chosen = self.turns.get(step, -1)
         if chosen < 0 or not runnable >> chosen & 1:
@@ -72,8 +73,8 @@ class Turns:
 class WithoutSome(Turns):
     """A recorded order, then the threads that are not stopped, step by step in turn.
 
-    The machine fails with "progress" when nobody completes a call within ``COMPLETION_STEPS``: of
-    the whole run when nobody is stopped, else of what comes behind the recorded order.
+    The machine fails with "progress" when no thread completes a call within ``COMPLETION_STEPS``:
+    of the whole run if none is stopped, else of the part after the recorded order.
 
     Parameters
     ----------
@@ -91,11 +92,11 @@ class WithoutSome(Turns):
         self._shown = False
 
     def begin(self) -> int:
-        """Return the first step before which somebody else may take over: every one."""
+        """Return the first step before which another thread may take over: every one."""
         return 0
 
     def decide(self, machine: Any, me: int) -> tuple[int, int]:
-        """Return who takes the next step, and the step of the next question."""
+        """Return the thread of the next step, and the step of the next question."""
         step = machine.steps
         if step < self._steps:
             self._look(machine)
@@ -103,7 +104,7 @@ class WithoutSome(Turns):
         return self.choose(machine, me, machine.runnable())
 
     def choose(self, machine: Any, last: int, runnable: int) -> tuple[int, int]:
-        """Return who of the set `runnable` goes on, and the step of the next question."""
+        """Return a thread of the set `runnable`, and the step of the next question."""
         step = machine.steps
         self._look(machine)
         if step < self._steps:
@@ -114,11 +115,11 @@ class WithoutSome(Turns):
         return following(last, rest or runnable), step + 1
 
     def _look(self, machine: Any) -> None:
-        """Notice completed calls; what is stopped is let go once the others have got on."""
+        """Count completed calls; release stopped threads once another has completed one."""
         if self._shown:
             return
         step, completed = machine.steps, len(machine.history)
-        # What the last recorded step has completed was completed before anybody was stopped.
+        # A call completed by the last recorded step was completed before the threads stopped.
         before = bool(self._stopped) and step <= self._steps
         if before or completed > self._completed:
             self._completed, self._since = completed, step
@@ -134,25 +135,25 @@ class WithoutSome(Turns):
 
 
 def following(last: int, runnable: int) -> int:
-    """Return the next thread after `last`, around, out of a set."""
+    """Return the next thread after `last`, cyclically, in a set."""
     behind = runnable >> (last + 1) << (last + 1)
     chosen = behind or runnable
     return (chosen & -chosen).bit_length() - 1
 
 
 class Schedule(NamedTuple):
-    """What a schedule string says."""
+    """The contents of a schedule string."""
 
     scenario: str
     memory: str
     turns: dict[int, int]  # from which step on which thread runs
-    late: dict[int, list[int]]  # by step, what it draws
-    stopped: int | None  # set of the threads that are stopped behind the last turn
+    late: dict[int, list[int]]  # by step the draws
+    stopped: int | None  # set of the threads that are stopped after the last turn
     steps: int  # of all turns together
 
 
 def turns_of(epochs: Sequence[int]) -> dict[int, int]:
-    """Return from which step on which thread ran."""
+    """Return the turns: from which step on which thread ran."""
     turns: dict[int, int] = {}
     last = -1
     for step, epoch in enumerate(epochs):
@@ -194,12 +195,12 @@ def letter(thread: int) -> str:
 
 
 def parse_schedule(text: str) -> Schedule:
-    """Return what a schedule string says.
+    """Parse a schedule string.
 
     Raises
     ------
     UsageError
-        When it is none.
+        When the text is not a schedule string.
     """
     match = _STRING.fullmatch(text)
     if match is None:

@@ -1,6 +1,6 @@
 """Which schedule comes next: depth first, with a reduction that is sound under the bound.
 
-Steps on different words, or that only read, commute, so most schedules repeat others. Dynamic
+Steps on different words commute, and so do reads, so most schedules repeat others. Dynamic
 partial-order reduction (Flanagan and Godefroid, POPL 2005) tries another thread before a step only
 where a later step of that thread touches the same word. Under a bound that loses states: the other
 order may cost a preemption that is not left, where an equivalent schedule that switches earlier
@@ -8,15 +8,14 @@ costs none. Bounded partial-order reduction (Coons, Musuvathi, McKinley, OOPSLA 
 tries the thread at the beginning of the *block* of steps that the other thread took in a row, where
 a switch happens already, and looks at the last step of every other thread, not of one.
 
-That one call ended before another began is part of a history, though no word may tell: a structure
-that forgets to look at a word gives its wrong answer in that order only. Where histories are
-compared with a specification, the last step of a call and the first one of another thread's
-therefore depend on each other as well. (Where stores arrive late a call lasts until its own have,
-and that is not followed: all histories are met under sequential consistency only.)
+The real-time order of calls is part of a history even if no word depends on it: a structure that
+forgets to look at a word gives a wrong answer in that order only. Where histories are compared with
+a specification, the last step of a call therefore also depends on the first step of a call of
+another thread, and the reverse. (With store buffers a call lasts until its stores have arrived. The
+reduction does not follow that: it preserves all histories under sequential consistency only.)
 
-Where a thread gives way to others a counted number of times and then goes on without what it waited
-for, the moment of its waking is an outcome that the reduction may leave out; a wait without an end
-loses nothing.
+Where a thread gives way a counted number of times and then goes on without the awaited write, the
+moment of waking is an outcome that the reduction may leave out; an endless wait loses nothing.
 
 # ASSUME: where the running thread cannot go on, a switch is free and all that could go on are
 # tried; the published algorithm starts with one of them. That is more schedules, never fewer.
@@ -28,29 +27,29 @@ from bisect import bisect_left
 from itertools import chain
 
 from operators.check.machine import Machine
-from operators.check.plans import Turns, turns_of
-from operators.check.words import THREAD_BITS, THREAD_MASK
+from operators.check.schedules import Turns, turns_of
+from operators.check.shared_memory import THREAD_BITS, THREAD_MASK
 
-# What a step does to a word, and what it is to a call: two steps depend on each other where both
-# together have both bits.
+# Bits of a step's access to a word, and of a step's position in a call. Two steps depend on each
+# other if together they have both bits.
 READS, WRITES = 1, 3
 BEGINS, ENDS = 1, 2
 DEPEND = 3
 
 
 class Path:
-    """The choices of the last run, and what is still to be tried at each step.
+    """The choices of the last run, and the choices still to be tried at each step.
 
     Attributes
     ----------
     thread : list of int
-        Who took each step.
+        The thread of each step.
     runnable, done, wanted : list of int
-        Before each step: the sets of threads that could take it, that have, and that are to.
+        For each step the sets of threads that could take it, were tried, and are to be tried.
     spent : list of int
         Preemptions before each step.
     late, options : dict
-        By step what it draws about stores on their way, and how many possibilities there are.
+        By step the draws, and the number of possibilities of each.
     told : bool
         Whether histories are compared with a specification.
     """
@@ -68,11 +67,11 @@ class Path:
         self.options: dict[int, list[int]] = {}
 
     def plan(self) -> Turns:
-        """Return the plan that repeats what is kept of the path."""
+        """Return the plan that repeats the current path."""
         return Turns(turns_of(self.thread))
 
     def extend(self) -> None:
-        """Take over the steps of a run that are new, and what they ask for."""
+        """Add the new steps of a run, and the reversals that they ask for."""
         machine = self.machine
         kept = len(self.thread)
         self.thread = [epoch & THREAD_MASK for epoch in machine.epochs]
@@ -114,7 +113,7 @@ class Path:
         return self.runnable[step] >> self.thread[step - 1] & 1
 
     def _ask_for_reversals(self, first: int) -> None:
-        """Want, for each new step, its thread before the steps of others that it depends on."""
+        """Want the thread of each new step before the steps of others that it depends on."""
         trace, more = self.machine.trace, self.machine.more
         seen: dict[int, list[int]] = {}
         ends = self._ends_of_calls() if self.told else {}
@@ -141,9 +140,9 @@ class Path:
             previous[thread] = step
 
     def _ends_of_calls(self) -> dict[int, int]:
-        """Return which steps are the first or the last of a call, or both.
+        """Return the steps that are the first or the last of a call, or both.
 
-        A call without any step counts as made right before its thread's next one (`judge.timed`).
+        A call without any step counts as made right before the thread's next step (`judge.timed`).
         """
         own: list[list[int]] = [[] for _ in range(self.machine.count)]
         for step, thread in enumerate(self.thread):
@@ -161,8 +160,8 @@ class Path:
     def _reverse(self, accesses: list[int], thread: int, kind: int, previous: int) -> None:
         """Want `thread` before the accesses that its step depends on.
 
-        All since its previous step, since its step was the next one at each of them; and the last
-        one of each other thread before that.
+        These are all accesses since the thread's previous step, because the step was the next one
+        at each of them, and the last earlier access of each other thread.
         """
         met = 1 << thread
         for access in reversed(accesses):
@@ -170,7 +169,7 @@ class Path:
             other = self.thread[step]
             if (kind | access) & 3 != DEPEND or other == thread:
                 continue
-            # Before an unlock nobody can lock; the lock that goes with it is what may be reversed.
+            # Before an unlock no thread can lock; the matching lock is the step to reverse.
             if step in self.machine.unlocks and not met >> other & 1:
                 self._want(step, thread)
                 continue
@@ -194,7 +193,7 @@ class Path:
             self._want_at(self._starts[step - 1], thread)
 
     def _starts_of_blocks(self) -> list[int]:
-        """Return for each step the first one of those that its thread took in a row with it."""
+        """Return for each step the first step of the same thread's block."""
         starts: list[int] = []
         last = -1
         for step, thread in enumerate(self.thread):
@@ -209,7 +208,7 @@ class Path:
             self.wanted[step] |= self.runnable[step]
 
     def retreat(self) -> bool:
-        """Go back to the last choice that is not used up and change it; False when all are."""
+        """Go back to the last choice with an untried value and change it; False if none has."""
         for step in range(len(self.runnable) - 1, -1, -1):
             if step in self.options and self._next_late(step):
                 self._cut(step)
@@ -229,7 +228,7 @@ class Path:
         return False
 
     def _next_late(self, step: int) -> bool:
-        """Change the last draw of a step that has more possibilities; False when none has."""
+        """Change the last draw of a step that has an untried possibility; False if none has."""
         draws, options = self.late[step], self.options[step]
         earlier = (draws for at, draws in self.late.items() if at < step)
         before = sum(map(bool, chain.from_iterable(earlier)))
@@ -241,7 +240,7 @@ class Path:
         return False
 
     def _cut(self, step: int) -> None:
-        """Forget what lies behind a step that was changed; the next run says what comes there."""
+        """Forget the steps after a changed step; the next run fills them in."""
         for each in (self.thread, self.runnable, self.done, self.wanted, self.spent):
             del each[step + 1 :]
         for each in (self.late, self.options):

@@ -1,4 +1,4 @@
-"""How a machine takes the place of the atomics: by name, in every module of ``operators``."""
+"""Binding of a machine to the names of the atomics, in every module of ``operators``."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ _OF_ATOMICS = (
     "load", "store", "cas", "fetch_add", "exchange", "fence", "pause", "yield_thread", "sleep_us",
     "lock", "unlock", "now", "thread_now",
 )  # fmt: skip
-_OF_MARKS = ("mark", "spoil")
+_OF_MARKS = ("mark", "poison", "take_over")
 
 
 class Doors:
-    """What a machine's functions are reached by.
+    """The names through which production code reaches a machine's functions.
 
-    The source calls ``load`` by a name in its own module, so that name is bound to the machine's
-    function while it runs; nothing is looked up or asked on the way.
+    The source calls ``load`` by a name in the calling module. That name is rebound to the machine's
+    function during a run, so a call needs no further look-up.
 
     Attributes
     ----------
     wrap : callable, optional
-        Put around each function as it is installed (``trace``).
+        Applied to each function as it is installed (``trace``).
     """
 
-    # Which one stands in the place of the atomics.
+    # The machine that is installed instead of the atomics.
     present: Doors | None = None
     wrap: Callable[[str, Any], Any] | None = None
 
     def find_names(self, modules: Sequence[ModuleType]) -> None:
-        """Look for the names in the loaded modules of ``operators`` and in `modules`."""
+        """Search the loaded modules of ``operators`` and `modules` for the names."""
         self._replaced = _replaced(modules)
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Let every loaded module of ``operators`` reach this machine by the names of atomics."""
+        """Bind the names of atomics in every loaded module of ``operators`` to this machine."""
         self.install()
         try:
             yield
@@ -47,7 +47,7 @@ class Doors:
             self.remove()
 
     def install(self) -> None:
-        """Put this machine in the place of the atomics, or of another machine."""
+        """Bind the names of atomics to this machine, instead of the atomics or another machine."""
         if Doors.present is self:
             return
         for module, name, _ in self._replaced:
@@ -56,14 +56,14 @@ class Doors:
         Doors.present = self
 
     def remove(self) -> None:
-        """Put the atomics back."""
+        """Restore the atomics."""
         for module, name, function in self._replaced:
             setattr(module, name, function)
         Doors.present = None
 
 
 def _replaced(modules: Sequence[ModuleType]) -> list[tuple[ModuleType, str, Any]]:
-    """Return where the functions of atomics and marks are found: module, name, function."""
+    """Return the names bound to functions of atomics and marks: module, name, function."""
     originals = {name: getattr(atomics, name) for name in _OF_ATOMICS}
     originals |= {name: getattr(marks, name) for name in _OF_MARKS}
     places = [m for n, m in sorted(sys.modules.items()) if n.startswith("operators.")]

@@ -1,0 +1,276 @@
+"""Automatic mutants: faults that nobody chose, in the syntax trees of the checked source.
+
+The catalogue (``mutants``) holds faults that somebody thought of, and tests were written for them.
+These are drawn at random from all places of a few kinds, so that the share of those that a check
+kills says how much the checks notice:
+
+``compare``     ``<`` to ``<=``, ``==`` to ``!=``, and so on
+``one``         ``+ 1`` or ``- 1`` left out
+``constant``    0 to 1, 1 to 0, True to False
+``drop``        a statement left out
+``swap``        two neighbouring statements in the other order, if that can make a difference
+``and``         ``and`` to ``or``, ``or`` to ``and``
+``not``         a condition negated
+
+Marks, assertions, the making of a state and the functions that check invariants are left alone. A
+mutant that no check can kill is *equivalent*; ``EQUIVALENT`` of ``operators.<family>.check.
+equivalent`` names it with the reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import zip_longest
+from typing import NamedTuple
+
+from operators.check.families import declared_in
+from operators.check.replaced import TIME, ask_all, modules, text_of
+
+_COMPARE = {
+    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
+}  # fmt: skip
+# Functions around a structure, which threads do not run.
+LEFT_OUT = ("make_", "check_", "explain", "_check", "inspect")
+KILLED, MISSED, TIMED_OUT, SAME = "killed", "missed", "timed out", "equivalent"
+
+
+class Automatic(NamedTuple):
+    """A fault.
+
+    Attributes
+    ----------
+    module, function, kind : str
+    line : int
+    old, new : str
+        The passage, as in the source, and the replacement.
+    begin, end : int
+        Where the passage stands in the text.
+    number : int
+        0 for the first fault of this kind with these texts in the function, 1 for the second, ...
+    """
+
+    module: str
+    function: str
+    kind: str
+    line: int
+    old: str
+    new: str
+    begin: int
+    end: int
+    number: int = 0
+
+    @property
+    def name(self) -> str:
+        """Return a name that stays the same when other functions change."""
+        old, new = (" ".join(text.split()) for text in (self.old, self.new))
+        again = f" ({self.number + 1})" if self.number else ""
+        return f"{self.module} {self.function}: {self.kind} {old} -> {new}{again}"
+
+
+class Outcome(NamedTuple):
+    """How a mutant ended: KILLED, MISSED, TIMED_OUT or SAME; by which check, or the reason."""
+
+    mutant: Automatic
+    ended: str
+    by: str
+
+
+# --- finding them --------------------------------------------------------------------------------
+
+
+class _Text:
+    """A module's text, with the position of each node."""
+
+    def __init__(self, module: str, text: str) -> None:
+        self.module, self.text = module, text
+        self._lines = [0]
+        for line in text.splitlines(keepends=True):
+            self._lines.append(self._lines[-1] + len(line))
+        # Columns are counted in bytes.
+        self._bytes = [line.encode() for line in text.splitlines(keepends=True)]
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Return where a node begins and ends."""
+        return (
+            self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset)
+        )  # fmt: skip
+
+    def _at(self, line: int, column: int) -> int:
+        return self._lines[line - 1] + len(self._bytes[line - 1][:column].decode())
+
+    def mutant(
+        self, function: str, kind: str, node: ast.AST, new: str, last: ast.AST | None = None
+    ) -> Automatic:
+        """Return the mutant that replaces a node, or all from a node to the last one."""
+        begin, end = self.span(node)[0], self.span(last or node)[1]
+        old = self.text[begin:end]
+        return Automatic(self.module, function, kind, node.lineno, old, new, begin, end)
+
+    def source(self, node: ast.AST) -> str:
+        begin, end = self.span(node)
+        return self.text[begin:end]
+
+
+def mutants_in(module: str, text: str) -> Iterator[Automatic]:
+    """Yield all mutants of a module, in source order; no two have the same name."""
+    source = _Text(module, text)
+    seen: Counter[str] = Counter()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith(LEFT_OUT):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            for each in _of_block(source, node.name, body):
+                yield each._replace(number=seen[each.name])
+                seen[each.name] += 1
+
+
+def _of_block(source: _Text, function: str, block: Sequence[ast.stmt]) -> Iterator[Automatic]:
+    """Yield the mutants of some statements in a row, and of those inside them."""
+    for statement, following in zip_longest(block, block[1:]):
+        if _is_left_alone(statement):
+            continue
+        if _is_simple(statement):
+            if not isinstance(statement, ast.Return):
+                yield source.mutant(function, "drop", statement, "pass")
+            yield from _of_expressions(source, function, statement)
+        else:
+            for field in ("test", "iter"):
+                if hasattr(statement, field):
+                    yield from _of_expressions(source, function, getattr(statement, field))
+            if isinstance(statement, ast.If):
+                negated = f"not ({source.source(statement.test)})"
+                yield source.mutant(function, "not", statement.test, negated)
+        if following is not None and _can_swap(statement, following):
+            between = source.text[source.span(statement)[1] : source.span(following)[0]]
+            swapped = source.source(following) + between + source.source(statement)
+            yield source.mutant(function, "swap", statement, swapped, following)
+        for inner in ("body", "orelse"):
+            # A function inside is visited as such.
+            if not isinstance(statement, ast.FunctionDef):
+                yield from _of_block(source, function, getattr(statement, inner, []))
+
+
+def _is_simple(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
+
+
+def _is_left_alone(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Assert | ast.FunctionDef | ast.Pass | ast.Raise):
+        return True
+    called = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(called, ast.Call) and isinstance(called.func, ast.Name):
+        return called.func.id in ("mark", "pause", "yield_thread", "enter_alone", "leave_alone")
+    return isinstance(called, ast.Constant)
+
+
+def _can_swap(one: ast.stmt, other: ast.stmt) -> bool:
+    simple = ast.Assign | ast.AugAssign | ast.Expr
+    return (
+        isinstance(one, simple) and isinstance(other, simple)
+        and one.col_offset == other.col_offset
+        and not _is_left_alone(other)
+        and not _commute(one, other)
+    )  # fmt: skip
+
+
+def _commute(one: ast.stmt, other: ast.stmt) -> bool:
+    """Return whether two statements surely do the same in either order.
+
+    They use other names than those the other one sets, and at most one of them reaches memory.
+    """
+    (read, written), (read_too, written_too) = map(_names_of, (one, other))
+    if written & (read_too | written_too) or written_too & read:
+        return False
+    return not (_reaches_memory(one) and _reaches_memory(other))
+
+
+def _names_of(statement: ast.stmt) -> tuple[set[str], set[str]]:
+    """Return the names that a statement reads, and those that it sets."""
+    names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    written = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    # ``x += 1`` has its name as one that is set alone.
+    return read | (written if isinstance(statement, ast.AugAssign) else set()), written
+
+
+def _reaches_memory(statement: ast.stmt) -> bool:
+    return any(
+        isinstance(node, ast.Call | ast.Subscript)
+        or (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
+        for node in ast.walk(statement)
+    )
+
+
+def _of_expressions(source: _Text, function: str, root: ast.AST) -> Iterator[Automatic]:
+    for node in ast.walk(root):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            kind = type(node.ops[0])
+            if kind in _COMPARE:
+                left, right = source.source(node.left), source.source(node.comparators[0])
+                new = f"{left} {_COMPARE[kind]} {right}"
+                yield source.mutant(function, "compare", node, new)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            if isinstance(node.right, ast.Constant) and node.right.value == 1:
+                yield source.mutant(function, "one", node, source.source(node.left))
+        elif isinstance(node, ast.BoolOp) and len(node.values) == 2:
+            sign = "or" if isinstance(node.op, ast.And) else "and"
+            left, right = map(source.source, node.values)
+            yield source.mutant(function, "and", node, f"({left} {sign} {right})")
+        elif isinstance(node, ast.Constant) and node.value in (0, 1):
+            if isinstance(node.value, bool):
+                yield source.mutant(function, "constant", node, str(not node.value))
+            elif isinstance(node.value, int):
+                yield source.mutant(function, "constant", node, str(1 - node.value))
+
+
+def sample(count: int, seed: int, variant: str | None = None) -> list[Automatic]:
+    """Return mutants drawn at random, evenly among all; the same seed gives the same."""
+    every = [each for module in modules(variant) for each in mutants_in(module, text_of(module))]
+    return random.Random(seed).sample(every, min(count, len(every)))
+
+
+@cache
+def equivalents() -> Mapping[str, str]:
+    """Return by the name of a mutant why no check can kill it."""
+    return declared_in("equivalent", "EQUIVALENT")
+
+
+# --- killing them --------------------------------------------------------------------------------
+
+
+def changed_text(mutant: Automatic) -> str:
+    """Return the module's text with the fault."""
+    text = text_of(mutant.module)
+    return text[: mutant.begin] + mutant.new + text[mutant.end :]
+
+
+def run(
+    chosen: Sequence[Automatic], workers: int, progress: Callable[[str], None]
+) -> list[Outcome]:
+    """Check each mutant in a separate process, with the schedules of a run of the tests."""
+
+    def one(mutant: Automatic) -> Outcome:
+        if mutant.name in equivalents():
+            return Outcome(mutant, SAME, equivalents()[mutant.name])
+        variant, check = ask_all({mutant.module: changed_text(mutant)}, "share")
+        ended = MISSED if check is None else TIMED_OUT if check == TIME else KILLED
+        progress(f"{ended} {mutant.module}:{mutant.line} {mutant.name} ({check}, {variant})")
+        return Outcome(mutant, ended, f"{check} ({variant})" if check else "")
+
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, chosen))
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """Return the counts: what no check ended on in time is neither killed nor missed."""
+    counted = Counter(each.ended for each in outcomes)
+    judged = counted[KILLED] + counted[MISSED]
+    share = f", {counted[KILLED] / judged:.0%} of those judged" if judged else ""
+    return (
+        f"{len(outcomes)} automatic mutants: {counted[KILLED]} killed{share},"
+        f" {counted[MISSED]} missed, {counted[SAME]} equivalent, {counted[TIMED_OUT]} timed out"
+    )

@@ -1,0 +1,5 @@
+"""Of modules that several indexes need, the index whose programs reach most of it."""
+
+ASKED = dict.fromkeys(
+    ("operators.index.pim_merge", "operators.index.shared"), "index/pim-tree-parallel"
+)

@@ -1,0 +1,55 @@
+"""Automatic mutants of indexes that no check can kill, with the reasons."""
+
+_B = "operators.index.b_plus_tree "
+_BW = "operators.index.bw_"
+_OLC = "operators.index.olc_"
+_PIM = "operators.index.pim_"
+
+EQUIVALENT = {
+    _B + "step_to_next_leaf: constant 0 -> 1": (
+        "only an entry that is there is removed, so the search never steps behind the last leaf"
+    ),
+    _B + "refill: compare peek(forest.counts, node) < least_fill(fan_out_of(forest.kind)) ->"
+    " peek(forest.counts, node) <= least_fill(fan_out_of(forest.kind))": (
+        "a node is merged or borrows one entry earlier, and no search can tell"
+    ),
+    _B + "add_child: swap parting = peek(forest.entries, keys_of(forest, node) + half - 1)"
+    " move_half(forest, node, sibling) -> move_half(forest, node, sibling)"
+    " parting = peek(forest.entries, keys_of(forest, node) + half - 1)": (
+        "the last key of the left half stays until the next line pads it"
+    ),
+    _B + "insert_entry: constant 1 -> 0": "behind the last separator lies padding above all keys",
+    "operators.index.immutable_tree descend: swap fan_out = fan_out_of(trees.kind)"
+    " words = own(slot) -> words = own(slot) fan_out = fan_out_of(trees.kind)": (
+        "both only compute a number"
+    ),
+    _BW + "updates go_to_node: drop node = NO_NODE -> pass": (
+        "where no descent sets the node, the search that follows does"
+    ),
+    _BW + "changes is_ready: constant 0 -> 1 (4)": (
+        "nothing reads the entry of a goal to consolidate"
+    ),
+    _BW + "changes divide: swap put_bound(tree, target + HIGH, peek(words, begin + HIGH),"
+    " low_word(tree, begin + HIGH)) make_known(tree, right, block, level, count - half,"
+    " peek(words, begin + RIGHT)) -> make_known(tree, right, block, level, count - half,"
+    " peek(words, begin + RIGHT)) put_bound(tree, target + HIGH, peek(words, begin + HIGH),"
+    " low_word(tree, begin + HIGH))": "only the swap behind both makes the block known",
+    _OLC + "changes attempt_remove: swap links = links_of(forest, leaf)"
+    " count = peek(forest.counts, leaf) -> count = peek(forest.counts, leaf)"
+    " links = links_of(forest, leaf)": "the first only computes a number",
+    _PIM + "parallel_merge swap: drop tree.words[MOST_NODES] = nodes_taken(tree) -> pass": (
+        "a figure for the report of a run"
+    ),
+    _PIM + "tree find: drop place[2] = subindex -> pass": (
+        "a scan goes on from any earlier subindex to the right one"
+    ),
+    _PIM + "tree_parallel scan_looking: compare found >= 0 -> found > 0": (
+        "a look that found nothing is repeated, in the end under the lock, with the same answer"
+    ),
+    _PIM + "tree_parallel insert: compare free_count(nodes, thread) < tree.reserve ->"
+    " free_count(nodes, thread) <= tree.reserve": "a thread takes nodes one insertion earlier",
+    _PIM + "tree_parallel look_for_leaves: swap poke(places, place + LEAF, root)"
+    " ask_for(fresh, root) -> ask_for(fresh, root) poke(places, place + LEAF, root)": (
+        "the second only prefetches"
+    ),
+}

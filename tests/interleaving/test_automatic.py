@@ -1,0 +1,134 @@
+"""Automatic mutants: what is changed, what is left alone, and how each ends."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+import pytest
+
+from operators.check import automatic
+from operators.check.automatic import (
+    KILLED,
+    MISSED,
+    SAME,
+    TIMED_OUT,
+    Automatic,
+    Outcome,
+    changed_text,
+    mutants_in,
+    sample,
+    summary,
+)
+from operators.check.replaced import TIME
+
+TEXT = '''\
+def make_state(count):
+    return count + 1
+
+
+def push(state, word):
+    """Say 1 + 1 < 2."""
+    mark("ä: full")
+    assert word > 0
+    if load(state, 0, ACQUIRE) + 1 < word and True:
+        mark("ring: full")
+        return 0
+    x = word - 1
+    y = x
+    return 1
+
+
+def check_invariants(state):
+    assert state == 1
+'''
+
+
+def test_faults_are_of_every_kind_and_leave_marks_and_assertions_alone():
+    found = list(mutants_in("m", TEXT))
+    assert {each.function for each in found} == {"push"}
+    assert Counter(each.kind for each in found) == {
+        "compare": 1, "one": 2, "constant": 6, "drop": 2, "swap": 1, "and": 1, "not": 1,
+    }  # fmt: skip
+    assert not any("mark" in each.old or "assert" in each.old for each in found)
+
+
+def test_reasons_are_of_faults_that_are_there():
+    modules = {name.partition(" ")[0] for name in automatic.equivalents()}
+    there = {
+        each.name for module in modules for each in mutants_in(module, automatic.text_of(module))
+    }
+    assert set(automatic.equivalents()) <= there
+
+
+def test_each_is_a_small_change_that_compiles():
+    for each in mutants_in("m", TEXT):
+        text = TEXT[: each.begin] + each.new + TEXT[each.end :]
+        assert TEXT[each.begin : each.end] == each.old != each.new
+        assert ast.dump(ast.parse(text)) != ast.dump(ast.parse(TEXT)), each
+
+
+def test_two_statements_are_swapped_with_their_indentation():
+    (swap,) = (each for each in mutants_in("m", TEXT) if each.kind == "swap")
+    text = TEXT[: swap.begin] + swap.new + TEXT[swap.end :]
+    assert "    y = x\n    x = word - 1\n    return 1\n" in text
+
+
+@pytest.mark.parametrize(
+    ("statements", "count"),
+    [
+        ("x = 1\n    y = 2", 0),
+        ("x = 1\n    y = load(state, 0, ACQUIRE)", 0),
+        ("x = 1\n    y = x", 1),
+        ("x = word\n    word += 1", 1),
+        ("x = load(state, 0, ACQUIRE)\n    y = load(state, 1, ACQUIRE)", 1),
+        ("state[0] = 1\n    y = state[1]", 1),
+        ("self.x = 1\n    self.y = 2", 1),
+    ],
+)
+def test_statements_that_surely_commute_are_not_swapped(statements, count):
+    found = mutants_in("m", f"def push(state, word, self):\n    {statements}\n")
+    assert sum(each.kind == "swap" for each in found) == count
+
+
+def test_no_two_faults_have_the_same_name():
+    found = [each.name for each in mutants_in("m", TEXT + "\n\ndef pull(n):\n    f(0, 0)\n")]
+    assert len(set(found)) == len(found)
+    assert "m pull: constant 0 -> 1 (2)" in found
+
+
+def test_a_sample_is_the_same_for_a_seed_and_compiles_in_the_source():
+    one, again, other = (sample(40, seed) for seed in (1, 1, 2))
+    assert one == again != other
+    assert len(set(one)) == 40 and len({each.module for each in one}) > 10
+    for each in one:
+        ast.parse(changed_text(each))
+    assert {each.module for each in sample(5, 1, "core/spin-lock")} == {"operators.core.spin_lock"}
+
+
+@pytest.mark.parametrize(
+    ("check", "ended"), [("result", KILLED), (None, MISSED), (TIME, TIMED_OUT)]
+)
+def test_each_ends_in_one_of_four_ways(monkeypatch, check, ended):
+    first, second = sample(2, 1)
+    monkeypatch.setattr(automatic, "equivalents", lambda: {second.name: "as before"})
+    monkeypatch.setattr(automatic, "ask_all", lambda texts, size: ("core/x", check))
+    by = f"{check} (core/x)" if check else ""
+    assert automatic.run([first, second], 1, lambda line: None) == [
+        Outcome(first, ended, by), Outcome(second, SAME, "as before"),
+    ]  # fmt: skip
+
+
+def test_a_summary_leaves_out_what_is_neither_killed_nor_missed():
+    fault = Automatic("m", "f", "drop", 1, "x", "pass", 0, 1)
+    ends = [KILLED] * 3 + [MISSED] + [SAME, TIMED_OUT]
+    assert summary([Outcome(fault, end, "") for end in ends]) == (
+        "6 automatic mutants: 3 killed, 75% of those judged, 1 missed, 1 equivalent, 1 timed out"
+    )
+
+
+def test_a_real_one_is_killed():
+    found = sample(1_000, 1, "core/spin-lock")
+    (dropped,) = (each for each in found if each.kind == "drop" and "store(" in each.old)
+    (outcome,) = automatic.run([dropped], 1, lambda line: None)
+    assert outcome.ended == KILLED, outcome
