@@ -1,15 +1,16 @@
-"""Data sets: what the experiments read, where it comes from and how it is laid out on disk.
+"""Data sets of the experiments: generators, imports, and the format on disk.
 
 A data set is a folder with `dataset.json` and the Parquet files of its tables. One folder here is
-one generated data set: `tables.py` ends with `DATASET`, which declares its named tables and the
-role it plays for figures (`declare`), and `generate.py` ends with `GENERATOR`, which makes the rows
-with Spark (`expressions`). `catalog` finds them; a new data set is a new folder, and nothing else
-changes. `generate` writes one, `imported` turns recorded files into the form of a role's main
-table (`recorded` says what else a data set asks of them), and `read` brings either into memory, as
-streams of int64 columns or as typed columns. Only generating needs Java: reading never starts
-Spark.
+one generated data set: `tables.py` ends with `DATASET`, which declares the named tables and the
+role in figures (`declare`), and `generate.py` ends with `GENERATOR`, which makes the rows with
+Spark (`expressions`). `catalog` finds them; adding a data set means adding a folder, and changes
+nothing else. `generate` writes a data set, `imported` converts recorded files to the form of a
+role's main table (`recorded` declares further requirements), and `read` loads either kind into
+memory, as streams of int64 columns or as typed columns. Only generating needs Java: reading never
+starts Spark.
 
-A folder of the same name elsewhere on Python's path joins in, and may hold data sets of its own.
+Folders of the same name elsewhere on Python's path extend this package and may hold further data
+sets.
 """
 
 from pkgutil import extend_path

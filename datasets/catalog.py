@@ -1,7 +1,7 @@
-"""Finds every dataset that can be generated, by its declaration: nothing is registered by hand.
+"""Finds the declaration of every dataset that can be generated; nothing is registered by hand.
 
-A dataset is a folder beside this file with a `tables.py` that ends with `DATASET`. Folders
-elsewhere on Python's path join in (see `datasets/__init__.py`). Nothing here starts Spark.
+A dataset is a folder next to this file with a `tables.py` that ends with `DATASET`. Folders
+elsewhere on Python's path are searched too (see `datasets/__init__.py`). Nothing here starts Spark.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from pathlib import Path
 import datasets as packages
 from datasets.declare import DatasetDeclaration
 from operators.contract import UsageError
+from operators.declaring import declares
 
 
 def datasets() -> list[DatasetDeclaration]:
-    """Return every dataset that is declared, by name.
+    """Return every declared dataset, by name.
 
     Raises
     ------
     UsageError
-        If a name is declared twice, a declaration bears another name than its folder, or two
-        datasets of one role have different tables.
+        If a name is declared twice, a declaration has another name than the folder, or two datasets
+        of one role have different tables.
     """
     return list(_declared(tuple(packages.__path__)).values())
 
@@ -33,7 +34,7 @@ def dataset(name: str) -> DatasetDeclaration:
     Raises
     ------
     UsageError
-        If there is none of that name; the message lists what there is.
+        If the name is unknown; the message lists the known ones.
     """
     found = _declared(tuple(packages.__path__))
     if name not in found:
@@ -42,17 +43,17 @@ def dataset(name: str) -> DatasetDeclaration:
 
 
 def roles() -> tuple[str, ...]:
-    """Return every role, in the order of the datasets that first have them."""
+    """Return every role, in the order of the first datasets that have them."""
     return tuple(dict.fromkeys(declared.role for declared in datasets()))
 
 
 def of_role(role: str) -> list[DatasetDeclaration]:
-    """Return the datasets of a role, by name; the first is its default.
+    """Return the datasets of a role, by name; the first is the default.
 
     Raises
     ------
     UsageError
-        If no dataset has that role; the message lists the roles there are.
+        If no dataset has the role; the message lists the roles.
     """
     found = [declared for declared in datasets() if declared.role == role]
     if not found:
@@ -61,23 +62,24 @@ def of_role(role: str) -> list[DatasetDeclaration]:
 
 
 def generated_for(role: str) -> str:
-    """Return the name of the dataset that is generated for a role unless another is named.
+    """Return the name of the dataset generated for a role by default.
 
     Raises
     ------
     UsageError
-        As `of_role`.
+        As for `of_role`.
     """
     return of_role(role)[0].name
 
 
 @cache
 def _declared(path: tuple[str, ...]) -> dict[str, DatasetDeclaration]:
-    """Import and check the declarations in the folders of `path`; by name, in its order."""
+    """Import and check the declarations in the folders of `path`; the result is sorted by name."""
     places: dict[str, list[Path]] = {}
     for folder in path:
         for file in Path(folder).glob("*/tables.py"):
-            places.setdefault(file.parent.name, []).append(file)
+            if declares(file, "DATASET"):
+                places.setdefault(file.parent.name, []).append(file)
     found = {}
     for name, files in sorted(places.items()):
         if len(files) > 1:
@@ -92,7 +94,7 @@ def _declared(path: tuple[str, ...]) -> dict[str, DatasetDeclaration]:
 
 
 def _check_roles(found: dict[str, DatasetDeclaration]) -> None:
-    """Refuse a dataset that has not what a figure may ask of its role."""
+    """Refuse a dataset that differs in form from the others of the same role."""
     first: dict[str, DatasetDeclaration] = {}
     for declared in found.values():
         other = first.setdefault(declared.role, declared)
@@ -105,6 +107,6 @@ def _check_roles(found: dict[str, DatasetDeclaration]) -> None:
 
 
 def _form(declared: DatasetDeclaration) -> tuple:
-    """Return what all datasets of a role have in common, the main table first."""
+    """Return the form that all datasets of a role have in common, the main table first."""
     tables = [(t.name, t.time, t.key, t.value, t.text) for t in declared.tables]
     return tables, declared.query_time_unit is None

@@ -1,14 +1,14 @@
-"""How a dataset is declared: named tables of typed columns, and the role that a figure asks for.
+"""Declarations of datasets: named tables of typed columns, and the role that figures ask for.
 
-The words stand here, a dataset's own declaration in `datasets/<name>/tables.py`, and the functions
-that generate its rows beside that, in `datasets/<name>/generate.py`. This module and the
-declarations know no Spark, so that whoever plans, reads or lists datasets does not wait for it.
+This module defines the classes; a dataset's declaration is in `datasets/<name>/tables.py`, and the
+functions that generate the rows are in `datasets/<name>/generate.py`. Neither this module nor the
+declarations import Spark, so that planning, reading and listing do not wait for it.
 
-A *table* says which of its columns is its time, its key and its payload. One that has all three
-can be fed to operators as a keyed stream (`datasets.read.load`); any table can be read as columns
-(`datasets.read.read_table`). A *role* is what a figure asks of a dataset, for example readings of
-meters: the datasets of one role have the same tables, with the same columns for time, key and
-payload (`datasets.catalog` holds them to it).
+A *table* names the columns that are the time, the key and the payload. A table with all three can
+be fed to operators as a keyed stream (`datasets.read.load`); any table can be read as columns
+(`datasets.read.read_table`). A *role* is the kind of data that a figure needs, for example meter
+readings: all datasets of a role have the same tables, with the same columns for time, key and
+payload (`datasets.catalog` checks this).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import pyarrow as pa
 from operators.contract import UsageError
 
 TICKS_A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
-"""The units that a time may have."""
+"""The units of time, with their ticks per second."""
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-"""What names a table: its files begin with it."""
+"""The pattern of table names, with which their files begin."""
 
-# The type that the column of a purpose must have; empty where several will do.
+# The required type of the column for each purpose; empty if several are allowed.
 PURPOSES = {"time": "int64", "row": "int64", "key": "", "value": "int64", "text": "string"}
 
 
@@ -39,18 +39,18 @@ class Column:
     ----------
     name : str
     type : str
-        As Arrow calls it: int64, int32, float64, bool, string, ...
+        An Arrow type name: int64, int32, float64, bool, string, ...
     unit : str
-        "1" for a number without a unit, empty where none is known.
+        "1" for a dimensionless number, empty if unknown.
     meaning : str
         One clause.
     nullable : bool
-        Whether a row may have no value.
+        Whether values may be missing.
 
     Raises
     ------
     UsageError
-        If Arrow knows no such type.
+        If Arrow does not know the type.
     """
 
     name: str
@@ -71,35 +71,35 @@ class Column:
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The type as an object."""
+        """The Arrow type object."""
         return pa.type_for_alias(self.type)
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table, and which of its columns are more than columns.
+    """One table, and the columns that have a purpose.
 
     Attributes
     ----------
     name : str
     columns : tuple of Column
-        In the order in which they are stored.
+        In storage order.
     time : str or None
-        The int64 column by which the rows are sorted; a table without time (items, pages) is
-        sorted by the ids of its rows.
+        The int64 column by which the rows are sorted; a table without time (items, pages) is sorted
+        by row id.
     time_unit : str or None
-        s, ms or us since 1970 UTC; None without a time.
+        s, ms or us since 1970 UTC; None for a table without time.
     row : str or None
-        The int64 column that numbers the rows in their order, from 0.
+        The int64 column that numbers the rows in order, from 0.
     key : str or None
         The integer or string column that queries group by.
     value, text : str or None
-        The payload, of which there is one at most: an int64 column in fixed point, or a string.
+        The payload, at most one of the two: an int64 column in fixed point, or a string.
 
     Raises
     ------
     UsageError
-        If names repeat, or one of these columns is missing, may be null or has another type.
+        If names repeat, or a column with a purpose is missing, nullable or of another type.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Table:
     text: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a form that no file could have."""
+        """Refuse an inconsistent table."""
         there = {column.name: column for column in self.columns}
         if not NAME.fullmatch(self.name) or not there or len(there) < len(self.columns):
             names = ", ".join(column.name for column in self.columns) or "none"
@@ -143,7 +143,7 @@ class Table:
             )
 
     def _check_purpose(self, purpose: str, column: Column) -> None:
-        """Refuse a column that may be null or whose type does not serve its purpose."""
+        """Refuse a column that is nullable or whose type does not suit the purpose."""
         needed, kind = PURPOSES[purpose], column.arrow_type
         fits = column.type == needed if needed else pa.types.is_integer(kind) or kind == pa.string()
         if not fits or column.nullable:
@@ -160,37 +160,37 @@ class Table:
 
     @property
     def is_keyed_stream(self) -> bool:
-        """Whether it has a time, a key and a payload, and so can be fed to operators as it is."""
+        """Whether there are a time, a key and a payload, so that the table can feed operators."""
         return None not in (self.time, self.key, self.payload)
 
 
 @dataclass(frozen=True)
 class DatasetDeclaration:
-    """One dataset: what it is for, its tables, and how large it is generated.
+    """One dataset: the role, the tables, and the sizes to generate.
 
     Attributes
     ----------
     name : str
-        That of its folder.
+        The name of the dataset's folder.
     role : str
-        What a figure asks for; any word.
+        The kind of data that figures ask for; any word.
     title : str
-        For figures and lists.
+        Title in figures and lists.
     tables : tuple of Table
-        The first one is the main table, by which the rows are counted.
+        The first one is the main table, whose rows count as those of the dataset.
     rows : mapping of str to int
-        Rows asked of the generator, by size (quick, laptop, paper); see `rows_of`.
+        Number of rows to generate, by size (quick, laptop, paper); see `rows_of`.
     query_time_unit : int or None
-        How many ticks of the main table's time the windows of the queries count as one unit; None
-        where no windowed query runs on it.
+        Ticks of the main table's time in one unit of the queries' windows; None if no windowed
+        query runs on the dataset.
     decimals : int or None
         The main table's value is the real one times 10 to this power; None without a value.
 
     Raises
     ------
     UsageError
-        If there is no table or one twice, a size is not positive, or decimals stand without a
-        value or a value without decimals.
+        If there is no table or one twice, a size is not positive, or only one of decimals and value
+        is given.
     """
 
     name: str
@@ -202,7 +202,7 @@ class DatasetDeclaration:
     decimals: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a declaration that contradicts itself."""
+        """Refuse an inconsistent declaration."""
         names = [table.name for table in self.tables]
         if not names or len(set(names)) < len(names):
             raise UsageError(
@@ -221,12 +221,12 @@ class DatasetDeclaration:
             )
 
     def rows_of(self, size: str) -> int:
-        """Return the rows asked of the generator for a size.
+        """Return the number of rows to generate for a size.
 
         Raises
         ------
         UsageError
-            If the declaration has none for it; the message lists the sizes it has.
+            If the declaration has no such size; the message lists the declared ones.
         """
         if size not in self.rows:
             raise UsageError(
@@ -237,5 +237,5 @@ class DatasetDeclaration:
 
     @property
     def main(self) -> Table:
-        """The table by which the rows are counted."""
+        """The table whose rows count as those of the dataset."""
         return self.tables[0]

@@ -1,6 +1,6 @@
-"""`dataset.json`: what a dataset's folder says about itself, written and checked in one place.
+"""`dataset.json`, the description of a dataset's folder: writing and checking.
 
-    {"name", "role", "title", "source",              what it is; generated or recorded
+    {"name", "role", "title", "source",              source: generated or recorded
      "rows",                                          of the main table
      "query_time_unit", "decimals",                   only where they apply
      "seed", "digest", "parameters", "rejected",
@@ -8,10 +8,10 @@
      "tables": {"readings": {
         "rows", "digest", "keys", "first_time", "last_time",
         "files": ["readings-00000.parquet", ...],     in the order of the rows
-        "time", "time_unit", "row", "key", "value" or "text",   names of columns, where there are
+        "time", "time_unit", "row", "key", "value" or "text",   names of columns, if any
         "columns": [{"name", "type", "unit", "meaning", "nullable"}, ...]}}}
 
-The tables stand as `datasets.declare` has them, so that a folder can be read without the generator
+The tables have the fields of `datasets.declare`, so that a folder can be read without the generator
 that made it.
 """
 
@@ -50,7 +50,7 @@ def describe_table(
     rows, digest, files
         As in `dataset.json`.
     found
-        keys, first_time and last_time, where the table has a key and a time.
+        keys, first_time and last_time, if the table has a key and a time.
     """
     form = {name: part for name, part in asdict(table).items() if part is not None}
     columns = list(form.pop("columns"))
@@ -70,11 +70,11 @@ def describe(
     Parameters
     ----------
     tables
-        By name, what `describe_table` returns; the main table first.
+        The entries from `describe_table` by name; the main table first.
     query_time_unit, decimals
-        None where they do not apply.
+        None if they do not apply.
     told
-        name, role, title, source, seed, parameters and rejected.
+        The fields name, role, title, source, seed, parameters and rejected.
     """
     main_table = next(iter(tables))
     optional = {"query_time_unit": query_time_unit, "decimals": decimals}
@@ -89,7 +89,7 @@ def describe(
 
 
 def _digest(tables: Mapping[str, dict[str, Any]]) -> str:
-    """Return the digest of one table, or one over those of several."""
+    """Return the digest of a single table, or a digest over those of several."""
     if len(tables) == 1:
         return next(iter(tables.values()))["digest"]
     text = "\n".join(f"{name} {entry['digest']}" for name, entry in tables.items())
@@ -102,12 +102,12 @@ def main_table(info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored_table(info: Mapping[str, Any], name: str) -> Table:
-    """Return the form of a table as `dataset.json` has it.
+    """Return a table's declaration from `dataset.json`.
 
     Raises
     ------
     UsageError
-        If there is no such table; the message lists those there are.
+        If there is no such table; the message lists the existing ones.
     """
     if name not in info["tables"]:
         raise UsageError(
@@ -125,7 +125,7 @@ def read_info(path: Path | str | InMemory) -> dict[str, Any]:
     Parameters
     ----------
     path
-        The folder of the data set, or one in memory.
+        The folder of the data set, or a data set in memory.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def read_info(path: Path | str | InMemory) -> dict[str, Any]:
     Raises
     ------
     UsageError
-        If there is none, or it is not what the generators write.
+        If the file is missing or malformed.
     """
     if isinstance(path, InMemory):
         return path.info
@@ -184,7 +184,7 @@ def _require(place: Path | str, found: Any, required: Mapping[str, type]) -> Non
 
 
 def _check_table(file: Path, info: dict[str, Any], name: str) -> None:
-    """Refuse an entry that names no rows or files, or is not the form of a table."""
+    """Refuse an entry without rows or files, or with an invalid table."""
     entry = info["tables"][name]
     place = f"table {name!r} of {file}"
     _require(place, entry, {"rows": int, "files": list, "columns": list})

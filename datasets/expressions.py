@@ -1,13 +1,13 @@
-"""What the generators share: their form, random numbers out of row ids, and tables of constants.
+"""Shared parts of generators: their declaration, random numbers from row ids, and constant tables.
 
-A generated row may depend on the seed and on its own id, and on nothing else: then every number
-of partitions and every cluster gives the same rows. Spark's `rand(seed)` does not have this
-property (it depends on the partition), so every random number here is a 64-bit hash of
-(seed, purpose, row id). Doubles are only added, multiplied, compared and rounded down; powers and
-logarithms are taken beforehand, in tables of integers, so that the last bit does not depend on
-the Java runtime. Two functions may be taken of a double all the same: `sqrt`, which is correctly
-rounded everywhere, and `ln`, which Spark takes from Java's `StrictMath`.
-`tests/datasets/test_generate.py` compares digests over partitions and cores.
+A generated row depends only on the seed and the row id, so that the rows are the same for every
+number of partitions and on every cluster. Spark's `rand(seed)` does not have this property (it
+depends on the partition), so every random number here is a 64-bit hash of (seed, purpose, row id).
+Doubles are only added, multiplied, compared and rounded down; powers and logarithms are
+precomputed, in tables of integers, so that the last bit does not depend on the Java runtime. Two
+functions of a double are allowed nevertheless: `sqrt`, which is correctly rounded everywhere, and
+`ln`, which Spark takes from Java's `StrictMath`. `tests/datasets/test_generate.py` compares digests
+over partitions and cores.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 ALIAS_BITS = 40
-"""Resolution of a drawn probability: 2**-40, far below one row in any set we make."""
+"""Resolution of a drawn probability: 2**-40, far below one row in every generated set."""
 
 
 @dataclass(frozen=True)
 class TableRows:
     """The rows of one generated table as functions of the row id.
 
-    Columns are added in steps, each using the ones before. A single expression for a column would
-    repeat what it uses several times: one such tree took Spark minutes to plan.
+    Columns are added in steps, each using the previous ones. A single expression per column would
+    repeat shared subexpressions: one such tree took Spark minutes to plan.
 
     Attributes
     ----------
     ids
-        From the rows asked for to the number of ids to go through; ids are 0, 1, 2, ...
+        Maps the requested rows to the number of candidate ids; ids are 0, 1, 2, ...
     completed
-        (frame, seed) to one with all columns that the table declares; the frame has `id`, what
-        `timed` kept, and the table's row number where it declares one.
+        (frame, seed) to a frame with all columns that the table declares; the input frame has `id`,
+        the columns kept by `timed`, and the table's row number if it declares one.
     timed
         (frame with `id`, seed, ids) to a frame with the table's time column, `id` and the columns
-        worth keeping over the sort; ids without a row are dropped. None for a table without time,
-        which has a row for each id.
+        worth keeping through the sort; ids without a row are dropped. None for a table without
+        time, which has a row for each id.
     """
 
     ids: Callable[[int], int]
@@ -51,14 +51,14 @@ class TableRows:
 
 @dataclass(frozen=True)
 class Generator:
-    """How a dataset is generated; a `generate.py` beside its `tables.py` ends with one.
+    """The generator of a dataset; the `generate.py` next to `tables.py` ends with one.
 
     Attributes
     ----------
     tables
-        By name, the rows of each table that the dataset declares.
+        The rows of each declared table, by name.
     parameters
-        (rows asked for) to everything that shapes the data, by name.
+        (requested rows) to all parameters that shape the data, by name.
     """
 
     tables: Mapping[str, TableRows]
@@ -66,27 +66,27 @@ class Generator:
 
 
 def hashed(seed: int, purpose: str, *ids: Column) -> Column:
-    """Give 64 random bits (bigint) for a purpose and one or more ids."""
+    """Return 64 random bits (bigint) for a purpose and one or more ids."""
     return F.xxhash64(F.lit(seed).cast("bigint"), F.lit(purpose), *ids)
 
 
 def bits(word: Column, first: int, count: int) -> Column:
-    """Cut `count` bits out of a 64-bit word, from bit `first` on: a bigint in [0, 2**count)."""
+    """Extract `count` bits of a 64-bit word, from bit `first` on: a bigint in [0, 2**count)."""
     return F.shiftrightunsigned(word, first).bitwiseAND(F.lit((1 << count) - 1).cast("bigint"))
 
 
 def uniform(seed: int, purpose: str, *ids: Column) -> Column:
-    """Give a random double in [0, 1), of 53 bits."""
+    """Return a random double in [0, 1), of 53 bits."""
     return bits(hashed(seed, purpose, *ids), 11, 53) * F.lit(2.0**-53)
 
 
 def below(seed: int, purpose: str, limit: int, *ids: Column) -> Column:
-    """Give a random bigint in [0, limit)."""
+    """Return a random bigint in [0, limit)."""
     return F.floor(uniform(seed, purpose, *ids) * F.lit(float(limit)))
 
 
 def happens(seed: int, purpose: str, share: float, *ids: Column) -> Column:
-    """Say yes for the given share of ids."""
+    """Return true for the given share of ids."""
     return uniform(seed, purpose, *ids) < F.lit(share)
 
 
@@ -97,19 +97,19 @@ def quotient(value: Column, divisor: int) -> Column:
 
 def numbers(values: Sequence[int] | np.ndarray) -> Column:
     """Make an array of bigint constants."""
-    # One string cast once when the plan is optimised: an expression per element would make a
-    # plan of tens of thousands of nodes.
+    # One string, cast once when the plan is optimised: an expression per element would make a plan
+    # of tens of thousands of nodes.
     text = ",".join(str(int(value)) for value in values)
     return F.split(F.lit(text), ",").cast("array<bigint>")
 
 
 def texts(values: Sequence[str]) -> Column:
-    """Make an array of string constants, none of which may hold the unit separator U+001F."""
+    """Make an array of string constants; none may contain the unit separator U+001F."""
     return F.split(F.lit("\x1f".join(values)), "\x1f")
 
 
 def pick(table: Column, index: Column) -> Column:
-    """Take the element of an array at a place counted from 0."""
+    """Return the element of an array at a zero-based index."""
     return F.element_at(table, (index + F.lit(1)).cast("int"))
 
 
@@ -121,10 +121,10 @@ def draw(seed: int, purpose: str, weights: np.ndarray, labels: np.ndarray, *ids:
     seed, purpose
         As for `hashed`.
     weights : ndarray of float64, (n,)
-        Not negative; they need not add up to one.
+        Non-negative; they need not add up to one.
     labels : ndarray of int64, (n,)
     ids
-        The columns the draw depends on.
+        The columns that the draw depends on.
 
     Returns
     -------
@@ -148,8 +148,8 @@ def alias_table(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     tuple of ndarray
-        `threshold`, int64 (n,): the place keeps a coin of `ALIAS_BITS` bits below this;
-        `alias`, int64 (n,): the place that gets it otherwise.
+        `threshold`, int64 (n,): an entry keeps a coin of `ALIAS_BITS` bits below this; `alias`,
+        int64 (n,): the entry that gets the coin otherwise.
     """
     count = len(weights)
     scaled = np.asarray(weights, dtype=np.float64) * (count / float(np.sum(weights)))
@@ -162,6 +162,6 @@ def alias_table(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         scaled[rich] -= 1.0 - scaled[poor]
         if scaled[rich] < 1.0:
             small.append(large.pop())
-    # What is left over differs from 1 by rounding only and keeps its whole place.
+    # The remaining entries differ from 1 by rounding only and keep every coin.
     scaled[small + large] = 1.0
     return np.rint(scaled * (1 << ALIAS_BITS)).astype(np.int64), alias

@@ -1,11 +1,11 @@
-"""A data set's folder on disk: its Parquet files, read and checked.
+"""A data set's folder on disk: reads and checks the Parquet files.
 
-    folder/dataset.json              what it is, and the files of each table in order
+    folder/dataset.json              description, and the files of each table in order
     folder/readings-00000.parquet    time, row, key, value or text, and more
     folder/readings-00001.parquet
 
-Whatever is wrong with a folder is found here, before anything is built on it, and said in one line
-that names the file, the place and what stands there. A value or time is never mended or left out.
+Every fault of a folder is found here, before anything is built on it, and reported in one line with
+the file, the position and the faulty content. Values and times are never repaired or skipped.
 `description` does the same for `dataset.json`.
 """
 
@@ -23,7 +23,7 @@ from datasets.declare import Column, Table
 from operators.contract import TIMESTAMP_LIMIT, UsageError
 
 STREAM = "stream"
-"""The column of a recorded table that says which physical stream a row came in."""
+"""The column of a recorded table that has the physical stream of each row."""
 
 
 def read_file(
@@ -35,11 +35,11 @@ def read_file(
     ----------
     file
     needed
-        Columns that have to be there.
+        Required columns.
     unread
-        Those of them that are not wanted in memory.
+        Required columns that are only checked for, and not read.
     if_there
-        Columns to read besides where the file has them.
+        Further columns to read if the file has them.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def read_file(
 
 
 def read_stream(file: Path, table: Table, *, payload: bool) -> pa.Table:
-    """Read what a keyed stream consists of from one file of its table, and check it.
+    """Read and check the columns of a keyed stream from one file of the table.
 
     Parameters
     ----------
@@ -77,13 +77,13 @@ def read_stream(file: Path, table: Table, *, payload: bool) -> pa.Table:
     table
         A keyed stream.
     payload
-        Whether to read the payload, too; it has to be there.
+        Whether to read the payload, too; it must exist in any case.
 
     Returns
     -------
     Table
-        Columns by purpose: `time`, `row` where the table numbers its rows, `key`, `value` or
-        `text`, and `stream` if the file has it.
+        Columns by purpose: `time`, `row` if the table numbers the rows, `key`, `value` or `text`,
+        and `stream` if the file has it.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def read_stream(file: Path, table: Table, *, payload: bool) -> pa.Table:
 
 
 def _check_purpose(file: Path, name: str, purpose: str, column: pa.ChunkedArray) -> None:
-    """Refuse a column whose type does not serve its purpose, or with nulls."""
+    """Refuse a column with nulls or with a type that does not suit the purpose."""
     whole = pa.types.is_integer(column.type) and column.type != pa.uint64()
     string = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     if not {"key": whole or string, "text": string}.get(purpose, whole):
@@ -121,13 +121,13 @@ def _check_nulls(file: Path, name: str, column: pa.ChunkedArray) -> None:
 
 
 def read_typed(file: Path, table: Table) -> pa.Table:
-    """Read all columns of one file of a table, and check types and nulls.
+    """Read all columns of one file of a table, and check their types and nulls.
 
     Raises
     ------
     UsageError
-        If the file cannot be read, or a column is missing, is not of its declared type, or has
-        nulls that are not declared.
+        If the file cannot be read, or a column is missing, differs from the declared type, or has
+        undeclared nulls.
     """
     read = read_file(file, [column.name for column in table.columns])
     check_types(file, table, read.schema)
@@ -138,12 +138,12 @@ def read_typed(file: Path, table: Table) -> pa.Table:
 
 
 def check_types(file: Path, table: Table, schema: pa.Schema) -> None:
-    """Refuse a file whose columns are not of the types that the table declares.
+    """Refuse a file whose columns differ from the types that the table declares.
 
     Raises
     ------
     UsageError
-        If one is not.
+        If the type of a column differs.
     """
     for column in table.columns:
         found = schema.field(column.name).type
@@ -155,13 +155,13 @@ def check_types(file: Path, table: Table, schema: pa.Schema) -> None:
 
 
 def typed_column(parts: list[pa.Table], column: Column) -> np.ndarray:
-    """Join one column of all files: of its own type, masked where it may be null."""
+    """Join one column of all files; keeps the type, and masks nulls of a nullable column."""
     joined = pa.chunked_array(
         [chunk for part in parts for chunk in part.column(column.name).chunks]
     )
     if not column.nullable:
         return joined.to_numpy()
-    # NumPy has no null for integers and booleans: what stands below the mask means nothing.
+    # NumPy has no null for integers and booleans: the values under the mask are meaningless.
     filled = joined.fill_null(pa.scalar(0).cast(column.arrow_type))
     return np.ma.MaskedArray(filled.to_numpy(), mask=joined.is_null().to_numpy())
 
@@ -180,9 +180,9 @@ def check_order(
     row: np.ndarray | None,
     row_stream: np.ndarray | None = None,
 ) -> None:
-    """Refuse times that decrease or are out of range, and rows that do not count up from 0.
+    """Refuse times that decrease or are out of range, and row numbers that do not count up from 0.
 
-    None stands for what a table does not have.
+    None stands for a column that the table does not have.
     """
     ends = np.cumsum([part.num_rows for part in parts])
 
@@ -220,7 +220,7 @@ def check_order(
 
 
 def key_column(path: Path, parts: list[pa.Table]) -> pa.ChunkedArray:
-    """Join the keys of all files, which have to be of one type."""
+    """Join the keys of all files, which must be of one type."""
     types = {str(part.column("key").type) for part in parts}
     if len(types) > 1:
         raise UsageError(

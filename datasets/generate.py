@@ -4,14 +4,15 @@
     without time: ids ----------------------------------> all columns -> Parquet, digest
 
 Only the time, the id and at most one more number of a row are moved between Spark's tasks: every
-other column is a function of the id and is computed after the sort, where it is written. The place
-in this order, where a table declares a column for it, is the partition's first place plus the place
-inside it; rows of one time keep the order of their ids, and a table without time is in the order of
-its ids. The digest adds and xors one 64-bit hash per row, so that it says the same however the rows
-are spread over files; it is taken of the rows as they are written.
+other column is a function of the id and is computed after the sort, where it is written. The row
+number, where a table declares a column for it, is the number of the partition's first row plus the
+position in the partition (a prefix sum of the partitions' sizes); rows of one time are ordered by
+id, and a table without time is in the order of ids. The digest adds and xors one 64-bit hash per
+row, so that it is the same however the rows are spread over files; it is computed while the rows
+are written.
 
-What was written is then read back without Spark, and has to be sorted, of the declared types and of
-the expected number of rows, before the folder takes its name.
+The files are then read back without Spark, and must be sorted, of the declared types and of the
+expected number of rows, before the folder takes its name.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -43,13 +44,16 @@ from datasets.description import describe, describe_table
 from datasets.expressions import Generator, TableRows, numbers, pick
 from datasets.folder import check_types
 from operators.contract import UsageError
+from operators.running.spark_errors import spark_failures
+from operators.running.spark_paths import spark_path
 from operators.running.spark_session import spark_session, stop_spark
+from operators.running.spark_settings import is_local
 
 MOST_ROWS = 1_000_000_000
 ROWS_PER_FILE = 500_000
 FEW_ROWS = 1_000_000  # made in seconds, most of which go into starting Java
 FEWEST_PARTITIONS = 4  # so that a small set is made on several cores, too
-PLACE_BITS = 33  # Spark's increasing id: the partition above, the place in it below.
+PLACE_BITS = 33  # Spark's increasing id: the partition above, the position in it below.
 
 
 def generate(
@@ -69,18 +73,18 @@ def generate(
     name
         A dataset that `datasets.catalog` finds.
     rows
-        How many its generator is asked for. What they stand for is the generator's to say:
-        comments, readings due (a little less than one in a hundred of them is missing).
+        Number to ask the generator for, which decides what a row stands for: comments, readings
+        due (a little less than one in a hundred of them is missing).
     seed
         Any integer of 64 bits; equal seeds give equal rows.
     output
         The folder to make. It appears when everything in it is written.
     master
         Spark's master. A session that already runs on it is used and left running; otherwise one
-        is started and ended here.
+        is started and ended here. Executors elsewhere write into the folder: they must see it, too.
     partitions
-        How many parts Spark works in, which is also the number of files of a table; a number that
-        fits its rows by default. It does not change any row.
+        Number of Spark partitions, which is also the number of files of a table; by default a
+        number that fits the rows. It does not change any row.
     overwrite
         Replace `output` if it exists; only a data set is ever replaced.
 
@@ -109,7 +113,8 @@ def generate(
     try:
         spark = spark_session(master, scratch=partial / "scratch", brief=rows <= FEW_ROWS)
         started = time.monotonic()
-        info = _write(spark, declared, generator, rows, seed, partial, partitions)
+        with spark_failures():
+            info = _write(spark, declared, generator, rows, seed, partial, partitions)
         if own_session:
             stop_spark()
         shutil.rmtree(partial / "scratch", ignore_errors=True)
@@ -121,6 +126,35 @@ def generate(
     seconds = time.monotonic() - started
     _say(f"{name}: {info['rows']:,} rows in {seconds:.1f} s, digest {info['digest']}")
     return info
+
+
+def generate_each(sets: Mapping[str, tuple[int, Path]], seed: int, master: str) -> None:
+    """Generate several data sets by one session, which is ended.
+
+    Parameters
+    ----------
+    sets : mapping of str to (int, Path)
+        Rows and folder by name; see `generate`.
+    seed, master
+        As of `generate`.
+    """
+    if not sets:
+        return
+    scratch = min(folder for _, folder in sets.values()).parent / f".scratch-{os.getpid()}"
+    most = max(rows for rows, _ in sets.values())
+    try:
+        spark_session(master, scratch=scratch, brief=most <= FEW_ROWS)
+        for place, (name, (rows, folder)) in enumerate(sets.items()):
+            try:
+                generate(name, rows, seed, folder, master)
+            except UsageError as error:
+                if place == 0:
+                    raise
+                # Its own job will say so, too.
+                _say(f"{name} was not made ahead: {error}")
+    finally:
+        stop_spark()
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _checked(name: str, rows: int, seed: int, partitions: int | None) -> DatasetDeclaration:
@@ -136,7 +170,7 @@ def _checked(name: str, rows: int, seed: int, partitions: int | None) -> Dataset
 
 
 def _generator(declared: DatasetDeclaration) -> Generator:
-    """Return the generator of a dataset, which must make the tables that it declares."""
+    """Return the generator of a dataset after checking that it makes the declared tables."""
     generator: Generator = importlib.import_module(f"datasets.{declared.name}.generate").GENERATOR
     made = {name: rows.timed is not None for name, rows in generator.tables.items()}
     if made != {table.name: table.time is not None for table in declared.tables}:
@@ -167,7 +201,7 @@ def _write(
     folder: Path,
     partitions: int | None,
 ) -> dict[str, Any]:
-    """Compute and write all files of a set into `folder`; returns what `dataset.json` says."""
+    """Compute and write all files of a set into `folder`; returns the content of `dataset.json`."""
     tables = {}
     for table in declared.tables:
         made = generator.tables[table.name]
@@ -187,6 +221,7 @@ def _write(
             sizes = [counts.get(partition, 0) for partition in range(parts)]
             complete = _all_columns(table, made, placed, seed, np.cumsum([0, *sizes[:-1]]))
             digest = _store(complete, folder / "spark")
+            _check_seen(spark, folder / "spark", total)
             placed.unpersist()
         _say(f"{line} 3/3 reading back")
         files = _collect_files(folder, table.name)
@@ -228,7 +263,7 @@ def _in_order(
 def _all_columns(
     table: Table, made: TableRows, placed: DataFrame, seed: int, first_rows: np.ndarray
 ) -> DataFrame:
-    """Add the row number, where the table has one, and the table's own columns."""
+    """Add the row number, where the table has one, and all declared columns."""
     if table.row is not None:
         partition = F.spark_partition_id()
         place = F.monotonically_increasing_id() - F.shiftleft(partition.cast("bigint"), PLACE_BITS)
@@ -241,7 +276,7 @@ def _store(table: DataFrame, folder: Path) -> str:
     observation = Observation("digest")
     table.observe(observation, *_digest_parts(table.columns)).write.option(
         "compression", "zstd"
-    ).parquet(str(folder))
+    ).parquet(spark_path(folder))
     return _digest(observation.get)
 
 
@@ -251,7 +286,7 @@ def rows_digest(table: DataFrame) -> str:
     Parameters
     ----------
     table
-        Any DataFrame; the order of its columns counts, that of its rows does not.
+        Any DataFrame; the order of columns counts, that of rows does not.
 
     Returns
     -------
@@ -263,8 +298,8 @@ def rows_digest(table: DataFrame) -> str:
 
 def _digest_parts(columns: list[str]) -> list[Column]:
     word = F.xxhash64(*columns)
-    # An xor alone would not see a row that is there twice; the sums do. They are taken of halves,
-    # which cannot overflow below two thousand million rows.
+    # An xor alone would not see a duplicate row; the sums do. They are taken of halves, which
+    # cannot overflow below two thousand million rows.
     return [
         F.count(F.lit(1)).alias("rows"),
         F.bit_xor(word).alias("all"),
@@ -278,8 +313,18 @@ def _digest(parts: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
+def _check_seen(spark: SparkSession, folder: Path, total: int) -> None:
+    """Refuse a set that executors have written elsewhere."""
+    found = sum(pq.read_metadata(path).num_rows for path in folder.glob("part-*.parquet"))
+    if found != total and not is_local(spark.sparkContext.master):
+        raise UsageError(
+            f"{found} of {total} rows have come to {folder.parent.parent}: executors do not see"
+            " that folder; name one that all nodes see by the same path"
+        )
+
+
 def _collect_files(folder: Path, table: str) -> list[str]:
-    """Name the files Spark wrote after the table, in order; drops its markers and empty files."""
+    """Name Spark's files after the table, in order; removes Spark's markers and empty files."""
     names = []
     for path in sorted((folder / "spark").glob("part-*.parquet")):
         if pq.read_metadata(path).num_rows > 0:
@@ -290,7 +335,7 @@ def _collect_files(folder: Path, table: str) -> list[str]:
 
 
 def _read_back(folder: Path, table: Table, files: list[str], total: int) -> dict[str, int]:
-    """Check form, order and row numbers of what is on disk; returns keys, first and last time."""
+    """Check form, order and row numbers of the files; returns keys, first and last time."""
     wanted = [name for name in (table.time, table.row, table.key) if name is not None]
     count, last, first_time, keys = 0, -1, None, None
     for name in files:
@@ -319,7 +364,7 @@ def _read_back(folder: Path, table: Table, files: list[str], total: int) -> dict
 
 
 def _check_nulls(file: Path, table: Table, metadata: pq.FileMetaData) -> None:
-    """Refuse nulls where none are declared, by the counts that stand in the file."""
+    """Refuse undeclared nulls, by the counts in the file's metadata."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     for place, column in enumerate(table.columns):
         nulls = sum(group.column(place).statistics.null_count for group in groups)
@@ -331,7 +376,7 @@ def _check_nulls(file: Path, table: Table, metadata: pq.FileMetaData) -> None:
 
 
 def _take_name(partial: Path, output: Path) -> None:
-    """Put the finished folder at its place, and whatever was there away."""
+    """Rename the finished folder to `output`, and remove a previous one."""
     if not output.exists():
         partial.rename(output)
         return
@@ -351,7 +396,7 @@ def _say(line: str) -> None:
 
 @contextmanager
 def _live(spark: SparkSession, line: str) -> Iterator[None]:
-    """Say `line`, and on a terminal keep the share of finished tasks behind it."""
+    """Print `line`, and on a terminal keep the share of finished tasks behind it."""
     if not sys.stderr.isatty():
         _say(line)
         yield

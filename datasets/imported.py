@@ -1,23 +1,26 @@
-"""Recorded data into a dataset folder of the same form as the generated ones.
+"""Imports recorded data into a dataset folder of the same form as the generated ones.
 
-A mapping (`datasets/formats/mapping.py` lists its keys; `datasets/mappings/` has examples) says
-what the files are. What comes out is one set sorted by time, rows of one time in the order of the
-files, and beside it `rejected.csv`: every row that could not be used, with its reason, file, line
-and content. The rows of the set and the rejected ones together are the rows of the files.
+A mapping (`datasets/formats/mapping.py` lists the keys; `datasets/mappings/` has examples)
+describes the files. The output is one set sorted by time, with ties in file order, and
+`rejected.csv`: every unusable row with the reason, the file, the line and the content. Each row of
+the files is either in the set or in `rejected.csv`.
 
-Guaranteed:
+Guarantees:
 
-1. Values are exact: decimal text goes to int64 fixed point without a float in between, at the
-   fewest decimals that hold every value, or rounded half to even to the mapping's `decimals`.
-2. Times are the labels as found, read as UTC, in the coarsest of s, ms, us in which all are whole.
-3. The same files give the same bytes of data and the same digest; an archive and its extracted
-   folder do too.
-4. Nothing is half-written: the folder is made beside its place and renamed when it is whole. An
-   output that exists stays untouched unless it is to be overwritten, and only a dataset is.
+1. Values are exact: decimal text is converted to int64 fixed point without an intermediate float,
+   with the fewest decimals that hold every value, or rounded half to even to the mapping's
+   `decimals`.
+2. Times are the labels in the files, read as UTC, in the coarsest of s, ms, us in which all are
+   integers.
+3. The same files give the same bytes of data and the same digest; so do an archive and the
+   extracted folder.
+4. Nothing is half-written: the folder is built under a temporary name in the same parent folder and
+   renamed when it is complete. An existing output is unchanged unless overwriting is requested, and
+   only a dataset is overwritten.
 
-Not for more data than memory: the set is held whole while it is sorted (3 million readings of a
-wide file took 0.8 GB and 3.3 s on 2 cores). Spark is not used; `datasets/formats/__init__.py`
-says why.
+The data must fit in memory: the whole set is held while it is sorted (3 million readings of a wide
+file took 0.8 GB and 3.3 s on 2 cores). The executors of a cluster can read many files in parallel;
+on one machine Spark is not used, for the reasons in `datasets/formats/__init__.py`.
 """
 
 from __future__ import annotations
@@ -43,20 +46,22 @@ from datasets.description import describe, describe_table
 from datasets.formats import numbers
 from datasets.formats.gather import Columns, Gathered, gather, read_blocks
 from datasets.formats.mapping import Mapping, read_mapping
+from datasets.formats.on_cluster import gather_on_cluster
 from datasets.formats.rejected import Rejected, write_rejected
 from datasets.formats.sources import Source, find_sources
 from operators.contract import UsageError
+from operators.running.spark_settings import check_master, is_local
 
 ROWS_A_FILE = 4_000_000
 ROWS_AN_ADVANCE = 10_000
-"""Rows that one window advance of the 30/3 queries should hold (design, section 4)."""
+"""The target rows per window advance of the 30/3 queries (design, section 4)."""
 ADVANCE_UNITS = 3
 
 DUPLICATE = "duplicate"
 
 
 class Parts(NamedTuple):
-    """A set in time order, ready to be written."""
+    """A set in time order, ready to write."""
 
     columns: dict[str, pa.Array]
     """By purpose (see `COLUMNS`), in the order of the table."""
@@ -65,7 +70,7 @@ class Parts(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A table as it is written."""
+    """A table in the form that is written."""
 
     table: Table
     columns: dict[str, pa.Array]
@@ -73,37 +78,55 @@ class Stored(NamedTuple):
 
 
 def import_dataset(
-    mapping_path: str | Path, output: str | Path, overwrite: bool = False
+    mapping_path: str | Path,
+    output: str | Path,
+    overwrite: bool = False,
+    *,
+    master: str = "local[*]",
+    partitions: int | None = None,
+    archive: Path | None = None,
 ) -> dict[str, Any]:
-    """Turn recorded data into a dataset folder.
+    """Convert recorded data to a dataset folder.
 
     Parameters
     ----------
     mapping_path : path
-        A mapping, see `datasets.formats.mapping`.
+        Path of a mapping, see `datasets.formats.mapping`.
     output : path
         The folder to make, with `dataset.json`, the role's tables in Parquet files and
         `rejected.csv`.
     overwrite : bool
         Replace `output` if it is a dataset.
+    master : str
+        Spark's master. On a cluster, executors read the files; with a local master this process
+        reads them without Spark, which would take longer to start.
+    partitions : int, optional
+        Number of parts that a cluster reads; one per file by default. The output does not depend on
+        it.
+    archive : Path, optional
+        Code for executors without it, see `operators.running.pack`.
 
     Returns
     -------
     dict
-        What `dataset.json` holds.
+        The content of `dataset.json`.
 
     Raises
     ------
     UsageError
-        One line: the mapping or a file is missing or not what it should be, a value does not fit
-        64 bits, no row is usable, or the output exists. Nothing was written then.
+        One line: the mapping or a file is missing or malformed, a value does not fit in 64 bits, no
+        row is usable, or the output exists. In these cases nothing is written.
     """
     output = Path(output).absolute()
     _check_output(output, overwrite)
+    check_master(master)
     mapping = read_mapping(mapping_path)
     sources = find_sources(mapping)
     _say(f"importing {mapping.name} from {len(sources)} file{'s' * (len(sources) != 1)}")
-    gathered = gather(mapping, sources)
+    if is_local(master):
+        gathered = gather(mapping, sources)
+    else:
+        gathered = gather_on_cluster(mapping, sources, master, partitions, archive)
     columns, rejected = _without_duplicates(mapping, sources, gathered)
     if columns.time is None or len(columns.time) == 0:
         raise UsageError(f"mapping {mapping_path}: no row is usable: {_summary(rejected, sources)}")
@@ -116,14 +139,14 @@ def import_dataset(
 
 
 def query_time_unit(rows: int, span: int) -> int:
-    """Return the ticks of one query time unit, so that one advance has about 10,000 rows.
+    """Return the ticks of one query time unit, such that one window advance has about 10,000 rows.
 
     Parameters
     ----------
     rows : int
         Rows of the set, at least 1.
     span : int
-        Ticks from the first time to the last, both counted.
+        Ticks from the first time to the last, inclusive.
     """
     advance_units = ADVANCE_UNITS * rows
     return max(1, (2 * ROWS_AN_ADVANCE * span + advance_units) // (2 * advance_units))
@@ -154,7 +177,7 @@ def _summary(rejected: list[Rejected], sources: list[Source]) -> str:
 def _without_duplicates(
     mapping: Mapping, sources: list[Source], gathered: Gathered
 ) -> tuple[Columns, list[Rejected]]:
-    """Set duplicates aside: of equal rows the first in the order of the files stays."""
+    """Reject duplicates: of equal rows, the first in file order stays."""
     columns = gathered.columns
     if mapping.duplicates == "none" or columns.time is None:
         return columns, gathered.rejected
@@ -162,7 +185,7 @@ def _without_duplicates(
         identity = (columns.key, columns.time)
     else:
         identity = tuple(columns.identity.T)
-    # lexsort is stable, so that among equals the order of the files is kept.
+    # lexsort is stable: equal rows stay in file order.
     order = np.lexsort(identity)
     equal = np.ones(len(order) - 1, dtype=bool) if len(order) else np.zeros(0, dtype=bool)
     for part in identity:
@@ -194,7 +217,7 @@ def _take(columns: Columns, rows: np.ndarray) -> Columns:
 def _rows_at(
     mapping: Mapping, sources: list[Source], places: set[tuple[int, int]]
 ) -> list[Rejected]:
-    """Read the files again for the lines of some rows, which are not held in memory."""
+    """Read the files again for the content of some rows, which is not held in memory."""
     by_file: dict[int, list[int]] = {}
     for file, row in sorted(places):
         by_file.setdefault(file, []).append(row)
@@ -210,7 +233,7 @@ def _rows_at(
 def _in_time_order(
     mapping: Mapping, sources: list[Source], gathered: Gathered, columns: Columns
 ) -> Parts:
-    """Sort by time, ties in file order, and give every column its final form."""
+    """Sort by time, with ties in file order, and give every column the final form."""
     decimals, rounded, value = None, gathered.rounded, None
     if mapping.table.payload == "value":
         decimals, rounded_now, value = _values(mapping, sources, columns)
@@ -237,7 +260,7 @@ def _in_time_order(
 def _values(
     mapping: Mapping, sources: list[Source], columns: Columns
 ) -> tuple[int, int, np.ndarray]:
-    """Bring values to one scale: decimals, rows rounded, int64 values."""
+    """Convert the values to one scale; return decimals, number of rounded rows, int64 values."""
     decimals = mapping.decimals
     if decimals is None:
         decimals = max(0, int(columns.scale.max()))
@@ -269,11 +292,11 @@ COLUMNS = {
     "user": ("", "who wrote it; null where the record does not say"),
     "stream": ("int32", "physical stream the row was recorded in, numbered by rank of its label"),
 }
-"""By purpose, type (empty: that of the data) and meaning of the columns a set may have."""
+"""By purpose, type (empty: that of the data) and meaning of the possible columns of a set."""
 
 
 def _tables(mapping: Mapping, gathered: Gathered, parts: Parts) -> list[Stored]:
-    """Return the role's main table, and those that follow from it."""
+    """Return the role's main table, and the tables derived from it."""
     main = _main_table(mapping, gathered, parts.columns)
     names = [column.name for column in main.columns]
     stored = [Stored(main, dict(zip(names, parts.columns.values(), strict=True)))]
@@ -293,7 +316,7 @@ def _tables(mapping: Mapping, gathered: Gathered, parts: Parts) -> list[Stored]:
 
 
 def _main_table(mapping: Mapping, gathered: Gathered, columns: dict[str, pa.Array]) -> Table:
-    """Return the role's main table with the columns there are, by the names it has for them."""
+    """Return the role's main table with the existing columns, under the table's names."""
     main = mapping.table
     names = {name: (getattr(main, name) if name in PURPOSES else None) or name for name in columns}
     needed = {each.name: each for each in main.columns if each.name in mapping.needs}
@@ -327,7 +350,7 @@ def _describe(
     tables: list[Stored],
     rejected: list[Rejected],
 ) -> dict[str, Any]:
-    """Everything that `dataset.json` says."""
+    """Return the content of `dataset.json`."""
     entries = {stored.table.name: _entry(stored) for stored in tables}
     main = entries[mapping.table.name]
     span = main["last_time"] - main["first_time"] + 1
@@ -352,7 +375,7 @@ def _describe(
 
 
 def _entry(stored: Stored) -> dict[str, Any]:
-    """Return what `dataset.json` says of one table."""
+    """Return the entry of one table in `dataset.json`."""
     table, columns = stored
     rows = len(next(iter(columns.values())))
     found = {}
@@ -366,7 +389,7 @@ def _entry(stored: Stored) -> dict[str, Any]:
 
 
 def _digest(columns: dict[str, pa.Array]) -> str:
-    """SHA-256 over the columns in time order, whatever the number of Parquet files."""
+    """Return the SHA-256 over the columns in time order, whatever the number of Parquet files."""
     digest = hashlib.sha256()
     for name, column in columns.items():
         digest.update(f"{name} {len(column)} ".encode())
@@ -390,7 +413,7 @@ def _write(
     rejected: list[Rejected],
     sources: list[Source],
 ) -> None:
-    """Write the folder beside its place, then rename it there."""
+    """Write the folder under a temporary name, then rename it."""
     unfinished = output.with_name(f".{output.name}.{os.getpid()}.unfinished")
     replaced = output.with_name(f".{output.name}.{os.getpid()}.replaced")
     try:
@@ -416,7 +439,7 @@ def _write(
 
 
 def _part(columns: dict[str, pa.Array], start: int) -> pa.Table:
-    """Cut the rows of one Parquet file out, text as ordinary strings."""
+    """Return the rows of one Parquet file, with text as ordinary strings."""
     part = {}
     for name, column in columns.items():
         piece = column.slice(start, ROWS_A_FILE)

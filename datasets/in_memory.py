@@ -1,6 +1,6 @@
-"""A data set that lies in memory: arrays where others are folders of files.
+"""Data sets in memory: arrays instead of a folder of files.
 
-Whatever reads a data set by `datasets.read.read_table` takes one in place of a folder, so that a
+Every reader that uses `datasets.read.read_table` accepts one instead of a folder, so that a
 notebook or a test needs no files::
 
     keys = InMemory("uniform keys", "keys", {"uniform": {"r": r, "s": s}})
@@ -20,15 +20,15 @@ from operators.contract import UsageError
 
 @dataclass(frozen=True, eq=False)
 class InMemory:
-    """A data set of arrays; two are never equal, as two folders are not.
+    """A data set of arrays; no two are equal, like two folders.
 
     Attributes
     ----------
     name : str
     role : str
-        As of a data set that was generated: "keys", "streams", ...
+        As for a generated data set: "keys", "streams", ...
     tables : mapping of str to mapping of str to ndarray
-        The columns of each table by name, of the types that the role declares.
+        The columns of each table by name, with the types that the role declares.
     """
 
     name: str
@@ -37,7 +37,7 @@ class InMemory:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What `datasets.description.read_info` says of it; its content has no digest."""
+        """The result of `datasets.description.read_info`; the content has no digest."""
         return {"name": self.name, "role": self.role, "source": "in memory", "digest": None}
 
     def table(self, name: str) -> dict[str, np.ndarray]:

@@ -1,23 +1,23 @@
-"""Bring a data set into memory, as columns and as physical streams; without Spark.
+"""Loads data sets into memory, as columns and as physical streams; without Spark.
 
-Everything an operator is fed comes from here. `load` reads the Parquet files of a folder into
-NumPy columns and checks them; `split` deals the rows out to physical streams:
+All input of operators comes from here. `load` reads the Parquet files of a folder into NumPy
+columns and checks them; `split` distributes the rows over physical streams:
 
     dataset:   row   0 1 2 3 4 5 6 7 8     in time order
     stream:          1 0 1 1 0 0 1 0 0     hash(seed, row) modulo the number of inputs
     streams:   0: 1 4 5 7 8   1: 0 2 3 6   offsets 0, 5, 9; each stream is sorted by time
 
-so that one set on disk serves any number of inputs. Recorded data that came in streams of its own
-keeps them (modulo the inputs). The total order that operators follow is (timestamp, stream,
-position in the stream); `rank` is each row's place in it.
+so that one set on disk serves any number of inputs. Recorded data with physical streams keep them
+(modulo the inputs). The total order that operators follow is (timestamp, stream, position in the
+stream); `rank` is each row's position in it.
 
 Guaranteed after `load`: times are integers from 0 to below 2**62 and never decrease, rows count up
 from 0, no key is null, and keys are coded by rank (integers by value, text by its UTF-8 bytes), so
-that codes ascend as the labels do. `folder` refuses a set that breaks this, in one line that names
-the file, the place and what was found.
+that codes ascend as the labels do. `folder` refuses a set that violates this, in one line that
+names the file, the position and the content.
 
-That is the view of one table, the main one, as a keyed stream. A data set may have more tables and
-columns, or no key: `read_table` gives the columns of any of them as they are declared.
+This is the view of the main table as a keyed stream. A data set may have more tables and columns,
+or no key: `read_table` returns the columns of any table as they are declared.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ from datasets.keys import code_keys
 from operators.contract import UsageError
 
 MOST_INPUTS = 1 << 15  # stream numbers are sorted as 16-bit integers
-ROWS_AT_ONCE = 1 << 15  # a column of so many takes 256 KiB, and a few of them stay in a cache
+ROWS_AT_ONCE = 1 << 15  # a column of this many rows takes 256 KiB; a few of them fit in a cache
 
 
 class Streams(NamedTuple):
-    """The rows of a data set, dealt out to physical streams; all arrays are int64.
+    """The rows of a data set, distributed over physical streams; all arrays are int64.
 
     Attributes
     ----------
     offsets : ndarray, (inputs + 1,)
-        Stream s is the rows `offsets[s]` to before `offsets[s + 1]` of the other arrays.
+        Stream s is rows `offsets[s]` to before `offsets[s + 1]` of the other arrays.
     timestamp, key, value : ndarray, (rows,)
     rank : ndarray, (rows,)
-        Place of the row in the total order (timestamp, stream, position), from 0.
+        Position of the row in the total order (timestamp, stream, position), from 0.
     """
 
     offsets: np.ndarray
@@ -77,7 +77,7 @@ class Dataset:
     Attributes
     ----------
     path : Path
-        Its folder.
+        The data set's folder.
     info : dict
         The content of `dataset.json`.
     time : ndarray of int64, (rows,)
@@ -87,13 +87,13 @@ class Dataset:
     keys : ndarray of int64 or of str objects, (distinct keys,)
         Ascending by value, or by UTF-8 bytes.
     value : ndarray of int64, (rows,)
-        Fixed point, times `10**info["decimals"]`; where the payload is text the row's own number,
-        by which its text is found.
+        Fixed point, times `10**info["decimals"]`; for a text payload the row number, which is the
+        index of the text.
     text_offsets, text_bytes : ndarray of int64, (rows + 1,), and of uint8, or None
-        The text of row i is `text_bytes[text_offsets[i]:text_offsets[i + 1]]`, UTF-8. None
-        where the payload is no text, and unless asked for.
+        The text of row i is `text_bytes[text_offsets[i]:text_offsets[i + 1]]`, UTF-8. None if the
+        payload is not text, or the texts were not requested.
     row_stream : ndarray of int64, (rows,), or None
-        The stream each row was recorded on, where the data has any.
+        The stream on which each row was recorded, if the data have any.
     """
 
     path: Path
@@ -115,7 +115,7 @@ def load(path: Path | str, *, text: bool = False) -> Dataset:
     path
         The folder with `dataset.json`.
     text
-        Whether to keep the texts, too, where the payload is text.
+        Whether to keep the texts, too, if the payload is text.
 
     Returns
     -------
@@ -151,27 +151,27 @@ def load(path: Path | str, *, text: bool = False) -> Dataset:
 
 
 def read_table(path: Path | str | InMemory, table: str) -> dict[str, np.ndarray]:
-    """Read all columns of any table of a data set, and check them.
+    """Read and check all columns of any table of a data set.
 
     Parameters
     ----------
     path
         The folder with `dataset.json`, or a data set in memory.
     table
-        Its name.
+        The name of the table.
 
     Returns
     -------
     dict of str to ndarray, (rows,)
-        The columns by name, of the types that are declared; strings as objects. A column that may
-        be null is a masked array.
+        The columns by name, with the declared types; strings as objects. A nullable column is a
+        masked array.
 
     Raises
     ------
     UsageError
         If there is no such table, a file is missing, empty, damaged or not Parquet, a column is
-        missing, of another type or null where that is not declared, or rows are missing or out of
-        order.
+        missing, of another type or null without being declared nullable, or rows are missing or out
+        of order.
     """
     if isinstance(path, InMemory):
         return path.table(table)
@@ -186,7 +186,7 @@ def read_table(path: Path | str | InMemory, table: str) -> dict[str, np.ndarray]
 
 
 def _check_rows(path: Path, parts: list[pa.Table], expected: int) -> None:
-    """Refuse files that hold more or fewer rows than they were written with."""
+    """Refuse files with more or fewer rows than were written."""
     rows = sum(part.num_rows for part in parts)
     if rows != expected:
         raise UsageError(
@@ -200,7 +200,7 @@ def splitmix64(seed: int, words: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     seed
-        Any integer; its low 64 bits count.
+        Any integer; the low 64 bits count.
     words : ndarray of int64
 
     Returns
@@ -219,21 +219,21 @@ def splitmix64(seed: int, words: np.ndarray) -> np.ndarray:
 
 
 def split(dataset: Dataset, inputs: int, seed: int = 1) -> Streams:
-    """Deal the rows of a data set out to physical streams.
+    """Distribute the rows of a data set over physical streams.
 
     Parameters
     ----------
     dataset
-        As `load` returns it.
+        A data set from `load`.
     inputs
-        Number of streams, at least 1. A stream may come out empty.
+        Number of streams, at least 1. Streams may be empty.
     seed
-        Of the hash that deals the rows out; unused where the data has its own streams.
+        Seed of the hash that distributes the rows; unused if the data have recorded streams.
 
     Returns
     -------
     Streams
-        With one input its columns are the data set's own.
+        With one input, the columns are those of the data set.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def split(dataset: Dataset, inputs: int, seed: int = 1) -> Streams:
     rank = total_order_rank(dataset.time, stream)
     columns = (dataset.time, dataset.key, dataset.value, rank)
     if inputs > 1:
-        # Of each part, where its first row of each stream goes.
+        # For each part, the target index of its first row in each stream.
         heads = offsets[:-1] + np.cumsum(counts, axis=0) - counts
         columns = _dealt(columns, stream, parts, counts, heads)
     return Streams(offsets, *columns)
@@ -263,17 +263,17 @@ def _dealt(
     counts: np.ndarray,
     heads: np.ndarray,
 ) -> list[np.ndarray]:
-    """Return the columns stream by stream, the rows of each stream in their order.
+    """Return the columns stream by stream, with the rows of each stream in order.
 
-    `counts` and `heads` have a row for each part: how many rows each stream has there, and where
-    the first one of them goes.
+    `counts` and `heads` have a row for each part: the number of rows of each stream there, and the
+    target index of the first of them.
     """
     dealt = [np.empty_like(column) for column in columns]
 
     def deal(number: int) -> None:
-        """Deal a part out: its columns are read once and each stream written at one place."""
+        """Distribute one part: reads its columns once, and writes each stream contiguously."""
         part, count = parts[number], counts[number]
-        # A stable sort keeps the order of time; on 16-bit integers it is linear.
+        # A stable sort keeps the time order; on 16-bit integers it is linear.
         order = np.argsort(stream[part], kind="stable")
         firsts = np.cumsum(count) - count
         place = np.empty(len(order), dtype=np.int64)
@@ -286,22 +286,22 @@ def _dealt(
 
 
 def parts_of(rows: int) -> list[slice]:
-    """Return slices of so many rows, which are gone through one by one or on several cores."""
+    """Return slices that cover `rows` rows, to be processed one by one or on several cores."""
     starts = range(0, rows, ROWS_AT_ONCE)
     return [slice(begin, min(begin + ROWS_AT_ONCE, rows)) for begin in starts]
 
 
 def on_all_cores(work: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
-    """Return what the work makes of each part; what one raises is raised.
+    """Return the results of `work` for each part; raises what a call raises.
 
-    NumPy and Arrow let go of the interpreter while they go through arrays and files.
+    NumPy and Arrow release the interpreter lock while they process arrays and files.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(work, parts))
 
 
 def _streams_of(dataset: Dataset, inputs: int, seed: int) -> np.ndarray:
-    """Return the stream of each row: its own, or one by the hash of its number."""
+    """Return the stream of each row: the recorded one, or one by the hash of the row number."""
     if dataset.row_stream is not None:
         return (dataset.row_stream % inputs).astype(np.uint16)
     rows = len(dataset.time)
@@ -311,18 +311,18 @@ def _streams_of(dataset: Dataset, inputs: int, seed: int) -> np.ndarray:
         hashed = splitmix64(seed, np.arange(part.start, part.stop, dtype=np.int64))
         stream[part] = hashed % np.uint64(inputs)
 
-    # Part by part: a hash goes through its words eight times.
+    # Part by part: a hash passes over its words eight times.
     on_all_cores(hash_part, parts_of(rows))
     return stream
 
 
 def total_order_rank(time: np.ndarray, stream: np.ndarray) -> np.ndarray:
-    """Place of each row in the order (time, stream, position).
+    """Return the position of each row in the order (time, stream, position).
 
     Parameters
     ----------
     time : ndarray of int64, (rows,)
-        Not decreasing.
+        Non-decreasing.
     stream : ndarray of unsigned integers, (rows,)
 
     Returns
@@ -332,7 +332,7 @@ def total_order_rank(time: np.ndarray, stream: np.ndarray) -> np.ndarray:
     rows = len(time)
     rank = np.arange(rows, dtype=np.int64)
     equal = time[1:] == time[:-1]
-    # Only rows whose time is shared can move, and only among each other.
+    # Only rows with equal times can move, and only among each other.
     tied = np.zeros(rows, dtype=bool)
     tied[1:] |= equal
     tied[:-1] |= equal
@@ -344,19 +344,19 @@ def total_order_rank(time: np.ndarray, stream: np.ndarray) -> np.ndarray:
 
 
 def cycle_span(dataset: Dataset, window_advance: int) -> int:
-    """By how much to shift the timestamps when the data set is gone through once more.
+    """Return the shift of the timestamps from one cycle over the data set to the next.
 
     Parameters
     ----------
     dataset
     window_advance
-        In the data set's own time units, at least 1.
+        In the data set's time units, at least 1.
 
     Returns
     -------
     int
-        The span of the times rounded up to a multiple of `window_advance`: windows then lie the
-        same way in every cycle, and each cycle begins after the end of the one before.
+        The span of the times rounded up to a multiple of `window_advance`: windows are then aligned
+        alike in every cycle, and each cycle begins after the end of the one before.
 
     Raises
     ------
@@ -380,8 +380,8 @@ def datasets_made(root: Path | str) -> list[Path]:
     Returns
     -------
     list of Path
-        Folders with a `dataset.json`, those with the fewest rows first. Folders that are still
-        being written (their names begin with a dot) are left out.
+        Folders with a `dataset.json`, sorted by number of rows. Unfinished folders (with a leading
+        dot in their names) are left out.
 
     Raises
     ------

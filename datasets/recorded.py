@@ -1,9 +1,9 @@
-"""What the datasets of a role ask of recorded data besides a keyed stream.
+"""Declares further requirements of a role on recorded data, in addition to a keyed stream.
 
-Recorded rows take the place of a role's main table: a mapping names its time, key and payload. A
-dataset that needs more of them, or has other tables that follow from them, says so in
-``recorded.py`` beside its ``tables.py``, which ends with ``RECORDED``. Nothing that generates
-imports this module, so that the rows of generated data do not depend on it.
+Recorded rows replace those of a role's main table: a mapping names the time, key and payload. A
+dataset that needs more columns, or has other tables derived from them, declares that in
+``recorded.py`` next to ``tables.py``, which ends with ``RECORDED``. Generators do not import this
+module, so that the rows of generated data do not depend on it.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from datasets.declare import PURPOSES, DatasetDeclaration
 from operators.contract import UsageError
 
 MAPPING_WORDS = {*PURPOSES, "user", "stream", "id"}
-"""What a mapping calls columns by: nothing that is needed besides may be called so."""
+"""The words for columns in a mapping: no further required column may have such a name."""
 
 Derive = Callable[[Mapping[str, pa.Array]], Mapping[str, pa.Array]]
-"""Makes the columns of one table from those of another, both by name."""
+"""Computes the columns of one table from those of another, both by name."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What recorded data have to bring, and what is made from it.
+    """The requirements on recorded data, and the derived tables.
 
     Attributes
     ----------
     needs : tuple of str
-        Columns of the main table that a mapping names besides time, key and payload: integers or
-        texts that tell things apart, such as numbers of telephones.
+        Columns of the main table that a mapping names in addition to time, key and payload:
+        integers or texts that identify things, such as telephone numbers.
     derived : mapping of str to callable
-        The tables that recorded data need not bring, since they follow from the main one. Of each,
-        a function of the main table's columns by name that returns its own ones.
+        The tables that recorded data need not provide, since they follow from the main one. For
+        each, a function from the main table's columns to the derived columns, both by name.
     """
 
     needs: tuple[str, ...] = ()
@@ -45,12 +45,12 @@ class Recorded:
 
 
 def recorded(role: str) -> Recorded:
-    """Return what the default dataset of a role asks of recorded data.
+    """Return the requirements of a role's default dataset on recorded data.
 
     Raises
     ------
     UsageError
-        If no dataset has that role, or it asks for what it does not declare.
+        If no dataset has that role, or the requirements do not match the declaration.
     """
     declared = catalog.of_role(role)[0]
     if not _is_said(declared):
@@ -61,9 +61,9 @@ def recorded(role: str) -> Recorded:
 
 
 def modules_of(role: str) -> tuple[str, ...]:
-    """Return the modules that decide the rows of recorded data of a role, with all they import.
+    """Return the modules that determine the rows of a role's recorded data, with all they import.
 
-    The last ones are found by name, so that no import leads from the importer to them.
+    The last ones are found by name, since the importer does not import them.
 
     Raises
     ------
@@ -78,12 +78,12 @@ def modules_of(role: str) -> tuple[str, ...]:
 
 
 def _is_said(declared: DatasetDeclaration) -> bool:
-    """Return whether a dataset says what it asks of recorded data."""
+    """Return whether a dataset declares requirements on recorded data."""
     return importlib.util.find_spec(f"datasets.{declared.name}.recorded") is not None
 
 
 def _check(declared: DatasetDeclaration, asked: Recorded) -> None:
-    """Refuse what no mapping could bring."""
+    """Refuse requirements that no mapping could meet."""
     taken = {getattr(declared.main, purpose) for purpose in PURPOSES} | MAPPING_WORDS
     free = [column.name for column in declared.main.columns if column.name not in taken]
     others = [table.name for table in declared.tables[1:]]

@@ -1,9 +1,9 @@
-"""The shop that store sales and web clicks are about: its calendar, its items, their popularity.
+"""The shop of store sales and web clicks: the calendar, the items and their popularity.
 
-Stands in for the data of TPCx-BB (Cao et al. 2017, "From BigBench to TPCx-BB"), of which each
-dataset here has the columns that the five streaming queries read. A *scale factor* says how large
-the shop is, as there: it follows from the rows asked for, and sizes grow with its square root. All
-numbers without a source are assumptions about what such data looks like.
+Replaces the data of TPCx-BB (Cao et al. 2017, "From BigBench to TPCx-BB"); each dataset here has
+the columns that the five streaming queries read. A *scale factor* measures the shop's size, as in
+TPCx-BB: it follows from the requested rows, and sizes grow with its square root. All numbers
+without a source are assumptions about such data.
 """
 
 from __future__ import annotations
@@ -16,31 +16,32 @@ from pyspark.sql import functions as F
 
 from datasets.expressions import below, draw
 
-# At scale factor 1, as the benchmark's generator makes them.
+# At scale factor 1, as in the benchmark's generator.
 SALES, CLICKS = 670_000, 6_800_000
 ITEMS, USERS = 18_000, 100_000
 # The same at every scale factor.
 PAGES = 60
-# A smaller shop than this has queries without an answer.
+# In a smaller shop, some queries have no results.
 LEAST_ITEMS, LEAST_USERS = 200, 100
 
 # ASSUME: the period; 2001-01-01 00:00 UTC, five years.
 FIRST_TIME_S = 978_307_200
 DAYS = 1_826
 DAY_S, HOUR_S = 86_400, 3_600
-# ASSUME: by hour of the day, relative, and how much more is sold in the last weeks of a year.
+# ASSUME: relative sales by hour of the day, and the factor for the last weeks of a year.
 HOURS = (1, 1, 1, 1, 1, 1, 2, 4, 6, 8, 9, 10, 10, 9, 9, 9, 10, 11, 12, 11, 9, 6, 3, 2)
 LAST_WEEKS, LAST_WEEKS_FACTOR = 45, 1.8
 
-# ASSUME: categories are about ten and skewed; the first three hold 78 % of the items, so that a
-# tenth of the stores and they leave 0.065 of all sales lines to query 1, as at scale factor 1.
+# ASSUME: categories are about ten and skewed; the first three hold 78 % of the items, so that they
+# and a tenth of the stores leave 0.065 of all sales lines to query 1, as at scale factor 1.
 CATEGORIES = (0.36, 0.24, 0.18, 0.07, 0.05, 0.04, 0.025, 0.015, 0.012, 0.008)
-# ASSUME: half of what is bought or looked at is any item, the other half follows Zipf's law.
+# ASSUME: half of the sold or viewed items are uniformly distributed, the other half follow Zipf's
+# law.
 PEAKED_SHARE, ZIPF_EXPONENT = 0.5, 1.1
 
 
 def sized(at_one: int, least: int, scale: float) -> int:
-    """Return how many there are at a scale factor: the square root of it, or the least number."""
+    """Return a number at a scale factor, growing with the square root; at least `least`."""
     return max(least, round(at_one * math.sqrt(scale)))
 
 
@@ -50,7 +51,7 @@ def items_at(scale: float) -> int:
 
 
 def completed_items(frame: DataFrame, seed: int) -> DataFrame:
-    """Add what an item's id stands for."""
+    """Add the columns that an item's id determines."""
     row_id = F.col("id")
     labels = np.arange(1, len(CATEGORIES) + 1)
     category = draw(seed, "category", np.array(CATEGORIES), labels, row_id)
@@ -58,17 +59,17 @@ def completed_items(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def drawn_item(seed: int, items: int, row_id: Column) -> Column:
-    """Draw the item of a sale or a click; popular ones lie anywhere."""
+    """Draw the item of a sale or a click; popular items have scattered numbers."""
     ranks = np.arange(1, items + 1, dtype=np.float64)
     peaked = ranks**-ZIPF_EXPONENT
     weights = (1 - PEAKED_SHARE) / items + PEAKED_SHARE * peaked / peaked.sum()
-    # A permutation: the multiplier has no factor in common with any number of items below it.
+    # A permutation: the multiplier is coprime to every number of items below it.
     labels = np.arange(items) * 1_000_003 % items + 1
     return draw(seed, "item", weights, labels, row_id)
 
 
 def moment(seed: int, *ids: Column) -> Column:
-    """Draw a moment of the five years, in s since 1970: more by day and before the year's end."""
+    """Draw a time within the five years, in s since 1970: more by day and before the year's end."""
     day_of_year = np.arange(DAYS) % 365.25
     weights = np.where(day_of_year > 365.25 - LAST_WEEKS, LAST_WEEKS_FACTOR, 1.0)
     day = draw(seed, "day", weights, np.arange(DAYS), *ids)

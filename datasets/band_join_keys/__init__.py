@@ -1,1 +1,1 @@
-"""Integer keys of two streams, over which the paper of the PIM-Tree runs its band joins."""
+"""Integer keys of two streams, the input of the band joins in the PIM-Tree paper."""

@@ -1,8 +1,8 @@
 """`band_join_keys`: uniform and skewed integer keys of two streams, and a Gaussian that drifts.
 
-Stands in for the micro-benchmark of "Parallel Index-based Stream Join on a Multicore CPU" (section
-5), whose keys are random integers of four bytes. A table of two streams has a row for each id, with
-a key of R and one of S that know nothing of each other. `drift` is one stream for self joins:
+Reproduces the micro-benchmark of "Parallel Index-based Stream Join on a Multicore CPU" (section 5),
+whose keys are random integers of four bytes. A table of two streams has a row for each id, with
+independent keys of R and S. `drift` is one stream for self joins:
 
     shift  1              .--------      3, 10 and 3 sixteenths of the rows;
                        .-'               a key is made by `keys.drifting_keys`
@@ -34,18 +34,19 @@ from datasets.expressions import Generator, TableRows, bits, hashed
 STREAMS = ("r", "s")
 KEY_BITS = 32
 OPEN_BITS = 52
-# The paper's 16M tuples; a smaller set has fewer, since a run goes through all of them.
+# The paper's 16M tuples; a smaller set has fewer, since a run processes all of them.
 MOST_DRIFTING = 16 << 20
 LEAST_DRIFTING = 1 << 20
 
 
 @dataclass(frozen=True)
 class Gamma:
-    """A Gamma distribution of integers; its shape is whole: a sum of so many exponentials."""
+    """A Gamma distribution of integers with an integral shape: a sum of `shape` exponentials."""
 
     shape: int
     scale: float
-    # ASSUME: so that the mean of both, 9 and 5, lies within 32 bits, and all but 1e-11 of the keys.
+    # ASSUME: the unit is such that both means, 9 and 5, fit in 32 bits, and all but 1e-11 of the
+    # keys.
     units: int = 1 << 24
 
 
@@ -53,24 +54,24 @@ GAMMAS = {"gamma_3_3": Gamma(3, 3.0), "gamma_1_5": Gamma(1, 5.0)}
 
 
 def open_uniform(seed: int, purpose: str, *ids: Column) -> Column:
-    """Give a random double between 0 and 1 that is neither: both u and 1 - u have a logarithm."""
+    """Return a random double in (0, 1), without the ends: both u and 1 - u have a logarithm."""
     middle = bits(hashed(seed, purpose, *ids), 64 - OPEN_BITS, OPEN_BITS) + F.lit(0.5)
     return middle * F.lit(2.0**-OPEN_BITS)
 
 
 def exponential(seed: int, purpose: str, *ids: Column) -> Column:
-    """Give a random double of the exponential distribution with mean 1."""
+    """Return a random double of the exponential distribution with mean 1."""
     return -F.ln(open_uniform(seed, purpose, *ids))
 
 
 def saturated(real: Column) -> Column:
-    """Round to the nearest integer of 32 bits as `keys.saturated` does."""
+    """Round to the nearest 32-bit integer as `keys.saturated` does."""
     within = F.greatest(F.least(F.rint(real), F.lit(float(MOST_KEY))), F.lit(float(LEAST_KEY)))
     return within.cast("int")
 
 
 def completed_uniform(frame: DataFrame, seed: int) -> DataFrame:
-    """Add two keys out of all that 32 bits can hold."""
+    """Add two keys, uniform over all 32-bit integers."""
 
     def key(stream: str) -> Column:
         word = bits(hashed(seed, f"uniform {stream}", F.col("id")), 0, KEY_BITS)
@@ -91,7 +92,7 @@ def completed_gaussian(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def completed_gamma(name: str) -> Callable[[DataFrame, int], DataFrame]:
-    """Return what adds two keys of a Gamma distribution of `GAMMAS`."""
+    """Return the function that adds two keys of a Gamma distribution of `GAMMAS`."""
     gamma = GAMMAS[name]
 
     def key(seed: int, stream: str) -> Column:
@@ -108,12 +109,12 @@ def completed_gamma(name: str) -> Callable[[DataFrame, int], DataFrame]:
 
 
 def drifting(rows: int) -> int:
-    """Return the rows of `drift` beside so many of the other tables."""
+    """Return the rows of `drift`, given those of the other tables."""
     return min(2 * rows, max(rows // 2, LEAST_DRIFTING), MOST_DRIFTING)
 
 
 def timed_drift(frame: DataFrame, seed: int, ids: int) -> DataFrame:
-    """Give each tuple its place and how far the drift has come."""
+    """Give each tuple its position and the progress of the drift."""
     del seed  # The phases are the same in every set.
     before, during, _ = (ids * phase / sum(PHASES) for phase in PHASES)
     share = (F.col("id") - F.lit(before)) / F.lit(during)
@@ -127,7 +128,7 @@ def completed_drift(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def parameters(rows: int) -> dict[str, Any]:
-    """Say everything that shapes the set, as `dataset.json` keeps it."""
+    """Return all parameters of the set, for `dataset.json`."""
     return {
         "rows": rows,
         "drift_rows": drifting(rows),
@@ -143,7 +144,7 @@ def parameters(rows: int) -> dict[str, Any]:
 
 
 def one_for_each(rows: int) -> int:
-    """Return how many ids there are: each has its row."""
+    """Return the number of ids, one per row."""
     return rows
 
 

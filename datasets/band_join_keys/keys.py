@@ -1,7 +1,7 @@
-"""What makes keys of 32 bits out of variates: shared by the generator, a bench and the tests.
+"""Makes 32-bit keys from variates: shared by the generator, a bench and the tests.
 
-The table `drift` keeps a variate and how far the drift has come, and no key: a reader makes the
-keys of any drift and deviation from the same rows (`drifting_keys`). Knows no Spark.
+The table `drift` has a variate and the progress of the drift, and no key: a reader makes the keys
+for any drift and deviation from the same rows (`drifting_keys`). Does not import Spark.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import numpy as np
 
 LEAST_KEY, MOST_KEY = -(1 << 31), (1 << 31) - 1
 
-# The paper's normal distribution lies in [0, 1]. ASSUME: what it is multiplied with to be integers.
+# The paper's normal distribution lies in [0, 1]. ASSUME: the factor that makes the values integers.
 GAUSSIAN_MEAN, GAUSSIAN_DEVIATION = 0.5, 0.125
 GAUSSIAN_SCALE = 1 << 29
 
 PHASES = (3, 10, 3)
-"""Lengths of the three phases of `drift`, in sixteenths of its rows: before, while and after."""
+"""Lengths of the three phases of `drift`, in sixteenths of the rows: before, during and after."""
 
 
 def saturated(real: np.ndarray) -> np.ndarray:
-    """Round to the nearest integer of 32 bits, halves to the even one.
+    """Round to the nearest 32-bit integer, half to even.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def saturated(real: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of int32, (rows,)
-        What lies beyond the range is its end.
+        Values beyond the range are clipped to it.
 
     Examples
     --------
@@ -51,10 +51,10 @@ def drifting_keys(
     normal, shift : ndarray of float64, (rows,)
         The columns of the table `drift`.
     drift
-        The paper's r: how far the mean has moved in the end. At 0 the Gaussian stands still.
+        The paper's r: the final shift of the mean. At 0 the Gaussian is stationary.
     deviation
         The standard deviation. The paper writes N(0.5, 0.125) and means it once as the deviation
-        and once as its square.
+        and once as the variance.
 
     Returns
     -------

@@ -1,9 +1,10 @@
 """Normal variates as Spark columns: quantiles of uniform ones.
 
 Algorithm AS 241 (M. J. Wichura, 1988, Applied Statistics 37(3)), exact to about 1e-16: a quotient
-of two polynomials in the middle, and one in each part of the tails. It takes a logarithm and a root
-in the tails. Java defines the root, and `StrictMath`, which is Spark's `ln`, to the last bit, so
-that every Java runtime gives the same variates. Box and Muller's way needs a cosine, which is not.
+of two polynomials in the middle, and another one in each part of the tails. The tails need a
+logarithm and a square root. Java defines the root, and `StrictMath`, which is Spark's `ln`, to the
+last bit, so that every Java runtime gives the same variates. The Box-Muller method needs a cosine,
+which is not defined so exactly.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Quotient(NamedTuple):
     below: tuple[float, ...]
 
     def at(self, x: Column) -> Column:
-        """Divide the polynomials at a place."""
+        """Return the quotient at `x`."""
         return polynomial(self.above, x) / polynomial(self.below, x)
 
 
@@ -110,9 +111,9 @@ def with_normal(frame: DataFrame, name: str, u: Column) -> DataFrame:
     ----------
     frame
     name
-        Of the new column; helpers from `u` to `far` are added or replaced beside it.
+        Name of the new column; helper columns from `u` to `far` are also added or replaced.
     u
-        Uniform doubles between 0 and 1, neither of which may occur.
+        Uniform doubles between 0 and 1, both excluded.
 
     Returns
     -------
@@ -120,9 +121,9 @@ def with_normal(frame: DataFrame, name: str, u: Column) -> DataFrame:
     """
     off, tail = F.col("off"), F.col("tail")
     frame = frame.withColumn("u", u)
-    # What is rarer than u on its side: exact, since u has no more than 53 bits behind the point.
+    # The smaller tail probability: exact, since u has no more than 53 bits after the point.
     rarer = F.least(F.col("u"), F.lit(1.0) - F.col("u"))
-    # Spark's `ln` has no value at 0. With tests for it all over, two variates are more code than
+    # Spark's `ln` is null at 0. With a test in every expression, two variates exceed the code that
     # Java compiles at once, and take four times as long.
     root = F.coalesce(F.sqrt(-F.ln(rarer)), F.lit(0.0))
     frame = frame.withColumns({"off": F.col("u") - F.lit(0.5), "tail": root})

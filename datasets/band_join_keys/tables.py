@@ -1,4 +1,4 @@
-"""`band_join_keys`: keys of the streams R and S, a table a distribution, and a drifting stream."""
+"""`band_join_keys`: keys of R and S, one table per distribution, and a drifting stream."""
 
 from datasets.declare import Column, DatasetDeclaration, Table
 
@@ -32,13 +32,13 @@ DATASET = DatasetDeclaration(
                 Column("normal", "float64", "1", "standard normal variate"),
                 Column("shift", "float64", "1", "how far the drift has come, 0 to 1"),
             ),
-            # ASSUME: a tuple a tick. The paper counts its windows in tuples and tells no times;
-            # here the time is that of its Figure 13c. The tables above need none.
+            # ASSUME: one tuple per tick. The paper counts windows in tuples and gives no times;
+            # here the time is that of Figure 13c. The tables above need none.
             time="row",
             time_unit="us",
             row="row",
         ),
     ),
-    # `drift` has twice as many, and at most the paper's 16 * 2**20.
+    # `drift` has twice as many rows, and at most the paper's 16 * 2**20.
     rows={"quick": 1 << 19, "laptop": 1 << 23, "paper": 1 << 26},
 )

@@ -1,26 +1,27 @@
-"""`call_records`: calls of a million subscribers in 243 districts, a thousand a second.
+"""`call_records`: calls of a million subscribers in 243 districts, a thousand per second.
 
-Stands in for the records of section IV-B of "StreamCloud: A Large Scale Data Streaming System" and
-for the suspicious numbers of its figure 1. The paper names the columns and the order of magnitude,
-10,000 to 50,000 calls a second in all of a network; every number below is an assumption.
+Replaces the records of section IV-B of "StreamCloud: A Large Scale Data Streaming System" and the
+suspicious numbers of figure 1. The paper gives the columns and the order of magnitude, 10,000 to
+50,000 calls per second in a whole network; every number below is an assumption.
 
     start                       end         emitted
       |--------- duration -------|--- delay ---|        a record is emitted when its call is over
 
-Time. An id's record is emitted at ``id`` ms and up to `SPREAD_MS` later, by chance, and says so in
-whole seconds. So calls come as evenly as independent people make them, a thousand share a time, a
-smaller set is the beginning of a larger one, and whoever wants another rate stretches the times.
+Time. The record of an id is emitted at ``id`` ms plus a random delay of up to `SPREAD_MS`, and its
+time is in whole seconds. So calls are as even as those of independent people, a thousand share a
+time, a smaller set is the beginning of a larger one, and other rates are obtained by stretching the
+times.
 
-Who calls. Subscribers have places in the order of how much they call: place ``N u**2`` for uniform
-u, so that the first of a million makes a call in a thousand (a call centre), and the first half
-seven in ten. Their numbers are a permutation of their places. A caller calls anyone but itself with
-the same probability, or one of a few numbers that are *called often*, by Zipf's law: these bear a
-mark, and are what makes a partition by the called number uneven. Nobody calls from them.
+Callers. Subscribers are ranked by how much they call: rank ``N u**2`` for uniform u, so that the
+first of a million makes a thousandth of the calls (a call centre), and the first half seven tenths.
+Their numbers are a permutation of the ranks. A caller calls either any other subscriber with equal
+probability, or one of a few numbers that are *called often*, by Zipf's law: these are marked, and
+make a partition by the called number uneven. They make no calls.
 
-Where. A caller has a home district and makes most calls there, the others anywhere; the middle of
-the region is the busiest. Coordinates are whole metres from its corner in the south-west.
+Locations. A caller makes most calls from a home district, the others from anywhere; the middle of
+the region is the busiest. Coordinates are whole metres from the south-west corner.
 
-Suspicious numbers: see `suspects`. One that calls much is announced much.
+Suspicious numbers: see `suspects`. Numbers that call more are announced more.
 """
 
 from __future__ import annotations
@@ -45,18 +46,18 @@ from datasets.expressions import (
 # ASSUME: 2010-03-01 08:00 UTC, a Monday of the paper's year.
 FIRST_TIME_S = 1_267_430_400
 MS_A_SECOND = 1_000
-# ASSUME: a thousand calls a second, so that an advance of ten seconds holds 10,000, as much as in
-# the other papers' windows, and one minute 60,000.
+# ASSUME: a thousand calls per second, so that an advance of ten seconds has 10,000, as in the other
+# papers' windows, and a minute 60,000.
 MS_A_CALL = 1
 SPREAD_MS = 4_000
 
-# ASSUME: lengths of calls are exponential, as telephone engineering has had them since Erlang.
+# ASSUME: lengths of calls are exponential, the usual model in telephone engineering since Erlang.
 MEAN_DURATION_S = 100
 DELAYS_S = 3  # from the end of a call to its record: 0, 1 or 2
 
 SUBSCRIBERS = 1_000_000
 FIRST_NUMBER = 600_000_000
-# No factor in common with the subscribers: places become numbers one to one.
+# Coprime to the number of subscribers: ranks map to numbers one to one.
 SCATTER = 387_413
 
 # ASSUME: numbers that are called often: hotlines, votes, mail boxes.
@@ -72,22 +73,22 @@ AWAY_SHARE = 0.2  # of the calls that are not bound to the caller's home
 
 
 def district_weights() -> np.ndarray:
-    """Return how much is called from each district, relative: less with the way from the middle.
+    """Return the relative number of calls per district, decreasing with distance from the middle.
 
     Returns
     -------
     ndarray of float64, (DISTRICTS,)
-        By number of the district, from the west to the east, and such rows to the north.
+        By district number, from west to east within rows from south to north.
     """
     north, east = np.divmod(np.arange(DISTRICTS), DISTRICTS_EAST)
-    # The region is so many times as long as it is wide.
+    # The ratio of the region's length to the width.
     stretch = DISTRICTS_EAST // DISTRICTS_NORTH
     way = np.maximum(abs(east - DISTRICTS_EAST // 2), stretch * abs(north - DISTRICTS_NORTH // 2))
     return 1.0 / (1.0 + way)
 
 
 def often_weights() -> np.ndarray:
-    """Return how often each number that is called often is called, relative.
+    """Return the relative frequency of each number that is called often.
 
     Returns
     -------
@@ -97,31 +98,31 @@ def often_weights() -> np.ndarray:
 
 
 def number_of(place: Column) -> Column:
-    """Return the number of the subscriber at a place, from 0."""
+    """Return the number of the subscriber at a rank, from 0."""
     return F.lit(FIRST_NUMBER) + place * F.lit(SCATTER) % F.lit(SUBSCRIBERS)
 
 
 def second(seed: int, purpose: str, apart_ms: int) -> Column:
-    """Return the second in which an id's record comes, if there is one each so many ms."""
+    """Return the second of an id's record, with one record every `apart_ms` ms on average."""
     since_ms = F.col("id") * F.lit(apart_ms) + below(seed, purpose, SPREAD_MS, F.col("id"))
     return F.lit(FIRST_TIME_S) + quotient(since_ms, MS_A_SECOND)
 
 
 def timed_calls(frame: DataFrame, seed: int, ids: int) -> DataFrame:
-    """Give each call the time of its record."""
-    del ids  # More calls are a longer time, and not a denser one.
+    """Give each call the time of the record."""
+    del ids  # More calls mean a longer time, not a denser one.
     return frame.select(second(seed, "call", MS_A_CALL).alias("emitted"), "id")
 
 
 def timed_suspects(frame: DataFrame, seed: int, ids: int) -> DataFrame:
-    """Give each announcement its time."""
+    """Give each announcement a time."""
     del ids
     apart_ms = MS_A_CALL * CALLS_AN_ANNOUNCEMENT
     return frame.select(second(seed, "announcement", apart_ms).alias("ts"), "id")
 
 
 def completed_calls(frame: DataFrame, seed: int) -> DataFrame:
-    """Add what a call's id stands for."""
+    """Add the columns that a call's id determines."""
     return with_place(with_numbers(with_length(frame, seed), seed), seed)
 
 
@@ -129,7 +130,7 @@ def with_length(frame: DataFrame, seed: int) -> DataFrame:
     """Add `duration` and `start`."""
     row_id = F.col("id")
     frame = frame.withColumn("u", uniform(seed, "duration", row_id))
-    # u is below 1, so that there is a logarithm.
+    # u is below 1, so the logarithm exists.
     exponential = -F.ln(F.lit(1.0) - F.col("u"))
     length = F.lit(1) + F.floor(exponential * F.lit(float(MEAN_DURATION_S)))
     frame = frame.withColumn("duration", length)
@@ -148,7 +149,7 @@ def with_numbers(frame: DataFrame, seed: int) -> DataFrame:
         }
     )
     frame = frame.withColumn("place", F.floor(u * u * F.lit(float(SUBSCRIBERS))))
-    # Further on by 1 to all but one: everybody else, with the same probability.
+    # Rank plus 1 to N - 1, modulo N: all others, with equal probability.
     anyone = number_of((place + F.col("further")) % F.lit(SUBSCRIBERS))
     which = draw(seed, "which", often_weights(), np.arange(OFTEN_NUMBERS), row_id)
     return frame.withColumns(
@@ -182,7 +183,7 @@ def with_place(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def completed_suspects(frame: DataFrame, seed: int) -> DataFrame:
-    """Add the number that is announced: as often as its subscriber calls, of those on the list."""
+    """Add the announced number: of those on the list, as often as the subscriber calls."""
     u = F.col("u")
     frame = frame.withColumn("u", uniform(seed, "suspect", F.col("id")))
     of_list = F.floor(u * u * F.lit(float(SUBSCRIBERS // ONE_IN)))
@@ -190,12 +191,12 @@ def completed_suspects(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def announcements(rows: int) -> int:
-    """Return how many numbers are announced beside so many calls."""
+    """Return the number of announcements for a number of calls."""
     return max(1, rows // CALLS_AN_ANNOUNCEMENT)
 
 
 def parameters(rows: int) -> dict[str, Any]:
-    """Say everything that shapes the set, as `dataset.json` keeps it."""
+    """Return all parameters of the set, for `dataset.json`."""
     return {
         "rows": rows,
         "calls_a_second": MS_A_SECOND // MS_A_CALL,

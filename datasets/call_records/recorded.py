@@ -1,4 +1,4 @@
-"""What recorded calls bring: who called whom. The suspicious numbers follow from the callers."""
+"""Requirements on recorded calls: caller and called. Suspicious numbers follow from the callers."""
 
 from datasets.call_records.suspects import announced
 from datasets.recorded import Recorded

@@ -1,8 +1,8 @@
-"""Which numbers are suspicious, and which of them are announced when: shared by who makes calls.
+"""The suspicious numbers and the times of their announcements: shared by all sources of calls.
 
-One number in `ONE_IN` is on a list that does not change, and an announcement of a number of it
-comes with every tenth call. Recorded calls come without such a list: `announced` makes the stream
-from them by the same two rules. Knows no Spark.
+One number in `ONE_IN` is on a fixed list, and an announcement of a number from the list comes with
+every tenth call. Recorded calls have no such list: `announced` derives the stream from the calls by
+the same two rules. Does not import Spark.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ import pyarrow as pa
 
 from datasets.keys import code_keys
 
-# ASSUME: the paper says that there is a stream of suspicious numbers, and nothing more of it.
+# ASSUME: the paper says only that there is a stream of suspicious numbers.
 ONE_IN = 64
-"""One number of so many is on the list: the one in the middle of each so many, in their order."""
+"""One number in this many is on the list: the middle one of each group, in sorted order."""
 CALLS_AN_ANNOUNCEMENT = 10
 
 
 def announced(calls: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return the stream of suspicious numbers beside calls that were recorded.
+    """Return the stream of suspicious numbers for recorded calls.
 
     Parameters
     ----------
     calls : mapping of str to Array, (rows,)
-        At least ``emitted``, not decreasing, and ``caller``, integers or text without nulls; one
+        At least ``emitted``, non-decreasing, and ``caller``, integers or text without nulls; one
         row or more.
 
     Returns
     -------
     dict of str to Array
-        ``ts``, ``row`` and ``number``. The first of each `CALLS_AN_ANNOUNCEMENT` calls brings an
-        announcement at its time. The list's numbers take turns; of callers too few for one in
-        `ONE_IN` the last one is the list.
+        ``ts``, ``row`` and ``number``. The first of each `CALLS_AN_ANNOUNCEMENT` calls has an
+        announcement at the same time. The list's numbers take turns; with too few callers for one
+        in `ONE_IN`, the list is the last caller.
 
     Examples
     --------

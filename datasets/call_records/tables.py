@@ -1,7 +1,7 @@
-"""`call_records`: call description records, and the suspicious numbers that they are joined with.
+"""`call_records`: call description records, and the suspicious numbers joined with them.
 
-The columns of a call are those that the paper names in section IV-B, and a mark; the queries of
-`operators.streamcloud.queries` take them as they are.
+The columns of a call are those of section IV-B of the paper, and a mark; the queries of
+`operators.streamcloud.queries` read them unchanged.
 """
 
 from datasets.declare import Column, DatasetDeclaration, Table
@@ -45,7 +45,7 @@ DATASET = DatasetDeclaration(
     ),
     # Five minutes, fifty, and two hours and three quarters.
     rows={"quick": 300_000, "laptop": 3_000_000, "paper": 10_000_000},
-    # The paper's windows are told in seconds. An advance of ten of them holds 10,000 calls.
+    # The paper's windows are in seconds. An advance of ten seconds has 10,000 calls.
     query_time_unit=1,
     decimals=0,
 )

@@ -1,1 +1,1 @@
-"""Streams R and S of the CellJoin benchmark, and the rates at which ScaleJoin was sent them."""
+"""Streams R and S of the CellJoin benchmark, and the sending rates of the ScaleJoin experiments."""

@@ -1,4 +1,4 @@
-"""`cell_join`: R and S of the CellJoin benchmark, whose tuples know nothing of each other.
+"""`cell_join`: R and S of the CellJoin benchmark, with independent tuples.
 
 Source: "ScaleJoin", section VI, "Evaluation setup", which takes the benchmark of CellJoin (Gedik et
 al. 2009) and of the handshake join (Teubner and Mueller 2011):
@@ -6,8 +6,8 @@ al. 2009) and of the handshake join (Teubner and Mueller 2011):
     R: ts, x int, y float, z char[20]        joined where  a - 10 <= x <= a + 10
     S: ts, a int, b float, c double, d bool           and  b - 10 <= y <= b + 10
 
-with x, y, a and b uniform in [1, 10,000]. One pair in 238,315 matches. The paper has one in
-250,000, which leaves out that 21 whole numbers lie within 10 of another, and not 20.
+with x, y, a and b uniform in [1, 10,000]. One pair in 238,315 matches. The paper says one in
+250,000, as if 20 integers were within 10 of a given one; there are 21.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ from datasets.expressions import (
 TICKS_A_TUPLE = 1_000
 LEAST, MOST = 1, 10_000
 
-# ASSUME: the paper gives z, c and d types and no values, and no predicate reads them.
+# ASSUME: the paper gives types of z, c and d but no values, and no predicate reads them.
 CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-"""What z is made of: 32 characters, so that five random bits are one and all are as frequent."""
+"""The alphabet of z: 32 characters, so that five random bits give one, all equally frequent."""
 LENGTH = 20
 CHARACTER_BITS = 5
 TRUE_SHARE = 0.5
 
 
 def timed(frame: DataFrame, seed: int, ids: int) -> DataFrame:
-    """Give each tuple its time, in us."""
-    del seed, ids  # Tuples are as far from each other in every set.
+    """Give each tuple a time, in us."""
+    del seed, ids  # The distance between tuples is the same in every set.
     return frame.select((F.col("id") * F.lit(TICKS_A_TUPLE)).alias("ts"), "id")
 
 
 def whole(seed: int, purpose: str) -> Column:
-    """Draw a whole number, `LEAST` to `MOST`."""
+    """Draw an integer from `LEAST` to `MOST`."""
     return (F.lit(LEAST) + below(seed, purpose, MOST - LEAST + 1, F.col("id"))).cast("int")
 
 
 def real(seed: int, purpose: str) -> Column:
-    """Draw a real number, from `LEAST` to `MOST`, which rounding to 32 bits can give."""
+    """Draw a real number from `LEAST` to `MOST`, inclusive: rounding to 32 bits may give `MOST`."""
     width = uniform(seed, purpose, F.col("id")) * F.lit(float(MOST - LEAST))
     return (F.lit(float(LEAST)) + width).cast("float")
 
 
 def completed_r(frame: DataFrame, seed: int) -> DataFrame:
-    """Add what a tuple of R has."""
+    """Add the columns of R."""
     characters = texts(CHARACTERS)
     halves = [f"z {half}" for half in range(2)]
     frame = frame.withColumns({half: hashed(seed, half, F.col("id")) for half in halves})
@@ -76,7 +76,7 @@ def completed_r(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def completed_s(frame: DataFrame, seed: int) -> DataFrame:
-    """Add what a tuple of S has."""
+    """Add the columns of S."""
     return frame.withColumns(
         {
             "a": whole(seed, "a"),
@@ -88,7 +88,7 @@ def completed_s(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def completed_rates(frame: DataFrame, seed: int) -> DataFrame:
-    """Add what the table of `profiles` says: an id is a second of a stream."""
+    """Add the columns of the table of `profiles`: an id is a second of a stream."""
     del seed  # The case studies are the same in every set.
     place = F.col("place")
 
@@ -108,7 +108,7 @@ def completed_rates(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def parameters(rows: int) -> dict[str, Any]:
-    """Say everything that shapes the set, as `dataset.json` keeps it."""
+    """Return all parameters of the set, for `dataset.json`."""
     return {
         "rows": rows,
         "ticks_a_tuple": TICKS_A_TUPLE,
@@ -124,7 +124,7 @@ def parameters(rows: int) -> dict[str, Any]:
 
 
 def one_for_each(rows: int) -> int:
-    """Return how many ids there are: each has its row."""
+    """Return the number of ids, one per row."""
     return rows
 
 

@@ -1,16 +1,16 @@
-"""At which rates the physical streams deliver in the case studies of figure 8, as a table.
+"""The rates of the physical streams in the case studies of figure 8, as a table.
 
 "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream Join", section VI,
-"Skew-resilience evaluation". What follows from the table for a window of `WINDOW_S` seconds, in
-millions of comparisons a second and thread (section II: a tuple of one side meets the other side's
-window, so that they are ``rate_r * window_s + rate_s * window_r``):
+"Skew-resilience evaluation". The resulting load for a window of `WINDOW_S` seconds, in millions of
+comparisons per second and thread (section II: each tuple of one side is compared with the other
+side's window, that is ``rate_r * window_s + rate_s * window_r``):
 
     constant  10 threads  64.8            the paper: "approximately 65"
     sinusoid  12 threads  18.5 to 55.0    the paper: "from a minimum of 18.5 to a maximum of 55"
-    peaks     14 threads  30.6 to 65.6    the paper tells none
+    peaks     14 threads  30.6 to 65.6    the paper gives none
 
-A study goes on as it began: after its last second comes its first one again. Shared by the
-generator, a loader and the tests. Knows no Spark.
+A study is periodic: after the last second it begins again. Shared by the generator, a loader and
+the tests. Does not import Spark.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from typing import NamedTuple
 import numpy as np
 
 SECONDS = 300
-"""How long a study is. Figure 8a shows "a period of 5 minutes"."""
+"""The length of a study. Figure 8a shows "a period of 5 minutes"."""
 
-# ASSUME: the window of the studies is lost. Of the paper's 5, 10 and 15 minutes only 5 make
-# 1,200 and 900 tuples a second 65 million comparisons a second for each of 10 threads.
+# ASSUME: the window of the studies is lost. Of the paper's 5, 10 and 15 minutes, only 5 give, at
+# 1,200 and 900 tuples per second, 65 million comparisons per second for each of 10 threads.
 WINDOW_S = 300
 
-# ASSUME: the paper has "sudden peaks" and tells neither their height nor their length.
+# ASSUME: the paper has "sudden peaks" and gives neither their height nor their length.
 PEAK_FACTOR, PEAK_SECONDS = 5, 5
 
 
 class Stream(NamedTuple):
-    """One physical stream of a study; see `tuples` for what its numbers make.
+    """One physical stream of a study; see `tuples` for the formula.
 
     Attributes
     ----------
     profile
         The study: constant, sinusoid or peaks.
     side
-        The logical stream that it is a part of: r or s.
+        The logical stream: r or s.
     number
-        Which of its side's streams, from 0.
+        Number among the streams of the same side, from 0.
     base
-        Tuples a second, without what follows.
+        Tuples per second, without swing and peaks.
     amplitude
-        By how many tuples a second the rate swings about `base`.
+        Amplitude of the swing about `base`, in tuples per second.
     period
-        Of that swing, in seconds.
+        Period of the swing, in seconds.
     phase
-        Of that swing at second 0, in degrees.
+        Phase of the swing at second 0, in degrees.
     peaks
-        The seconds with which peaks begin.
+        The first seconds of the peaks.
     """
 
     profile: str
@@ -63,20 +63,20 @@ class Stream(NamedTuple):
     peaks: tuple[int, ...] = ()
 
 
-# How many streams a side has is the paper's. ASSUME in `constant`: 1,200 and 900 are the sums of
-# the sides (four streams of 900 each would be four times the comparisons of figure 8a), and the
+# The numbers of streams per side are the paper's. ASSUME in `constant`: 1,200 and 900 are the sums
+# of the sides (four streams of 900 each would be four times the comparisons of figure 8a), and the
 # four shares of the 900 are ours, since figure 8a's curves are lost.
 #
 # ASSUME in `sinusoid`: all numbers, since the text has lost figure 8b's curves. Each period divides
-# the window, which therefore holds the same number of tuples at every time, 258,000 of either side,
-# and what swings are the rates of the moment. A period that is long against the window would move
-# its content, too. Bases and amplitudes are such that comparisons swing as the paper says. Half of
-# each amplitude is a whole number: no rate lies between two numbers, where a library's last bit
+# the window, which therefore always has the same number of tuples, 258,000 of either side, and only
+# the momentary rates swing. A period longer than the window would change the window's content, too.
+# Bases and amplitudes are such that comparisons swing as the paper says. Half of each amplitude is
+# an integer: no rate lies midway between two integers, where the last bit of a library function
 # would decide.
 #
-# ASSUME in `peaks`: all numbers, since the text has lost figure 8c's curves. No two streams have
-# their peaks at once, and the highest stays below the 1.4 thousand million comparisons a second
-# that the paper's system S2 manages with 16 threads.
+# ASSUME in `peaks`: all numbers, since the text has lost figure 8c's curves. No two streams peak at
+# the same time, and the highest stays below the 1.4 thousand million comparisons a second that the
+# paper's system S2 manages with 16 threads.
 STREAMS = (
     Stream("constant", "r", 0, base=1_200),
     Stream("constant", "s", 0, base=360),
@@ -99,7 +99,7 @@ STREAMS = (
 
 
 def tuples(stream: Stream) -> np.ndarray:
-    """Count what a stream delivers.
+    """Return the number of tuples that a stream delivers.
 
     Parameters
     ----------

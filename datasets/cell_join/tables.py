@@ -1,9 +1,9 @@
-"""`cell_join`: the streams R and S of the CellJoin benchmark, and rates to send them at."""
+"""`cell_join`: the streams R and S of the CellJoin benchmark, and sending rates."""
 
 from datasets.declare import Column, DatasetDeclaration, Table
 
-# ASSUME: a tuple each millisecond. The paper sends them at rates that it varies; a reader who wants
-# another rate gives the same rows other times.
+# ASSUME: one tuple per millisecond. The paper varies the sending rates; for another rate, a reader
+# assigns other times to the same rows.
 TIME = Column("ts", "int64", "us", "when the tuple was made: 1,000 times its row")
 
 DATASET = DatasetDeclaration(
@@ -38,7 +38,7 @@ DATASET = DatasetDeclaration(
             time_unit="us",
             row="row",
         ),
-        # The same whatever the size and the seed: see `profiles`.
+        # Independent of size and seed: see `profiles`.
         Table(
             "rates",
             (
@@ -50,7 +50,8 @@ DATASET = DatasetDeclaration(
             ),
         ),
     ),
-    # ASSUME: so many of each stream, as the paper tells none. The largest holds a window of 15
-    # minutes at 4,600 tuples a second, which is above the 3,000 that its system S1 sustains there.
+    # ASSUME: the number of tuples per stream, which the paper does not give. The largest covers a
+    # window of 15 minutes at 4,600 tuples per second, more than the 3,000 that the paper's system
+    # S1 sustains there.
     rows={"quick": 1 << 18, "laptop": 1 << 20, "paper": 1 << 22},
 )

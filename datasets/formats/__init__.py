@@ -1,10 +1,11 @@
-"""The forms of recorded data that `datasets.imported` reads, one file a form.
+"""The formats of recorded data that `datasets.imported` reads, one file per format.
 
-A form turns one file into blocks of `rows.Rows`: texts by role, with the line each row came
-from. What a text means is decided in two places only, `numbers.py` (exact decimals) and
-`times.py` (ticks); why a row is set aside, in `rejected.py`; what is a duplicate and what becomes
-of it, in `datasets.imported`.
+A reader turns one file into blocks of `rows.Rows`: texts by role, with the line of each row. The
+texts are interpreted in two modules only, `numbers.py` (exact decimals) and `times.py` (ticks); the
+reasons for rejecting a row are in `rejected.py`, and the handling of duplicates is in
+`datasets.imported`.
 
-Spark is not used here: a recorded set is read once, its order in the file is part of its
-meaning, and a million rows take seconds with pyarrow and numpy.
+On one machine Spark is not used: a recorded set is read once, the order in the file matters, and a
+million rows take seconds with pyarrow and numpy. With many files and a cluster, `on_cluster` reads
+them on executors.
 """

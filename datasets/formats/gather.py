@@ -1,21 +1,22 @@
-"""From blocks of texts to whole columns of integers, and a list of what cannot be used.
+"""Converts blocks of texts to whole columns of integers, and a list of unusable rows.
 
-Each row is judged once, here: a row that lacks or garbles something is set aside with the first
-of its reasons, the others go on as integers (times in ticks, keys as codes in order of first
-appearance, values as mantissa and scale). Nothing is sorted and no duplicate is looked for yet.
+Each row is judged once, here: a row with missing or malformed content is rejected with the first
+reason, the others continue as integers (times in ticks, keys as codes in order of first appearance,
+values as mantissa and scale). Sorting and the search for duplicates come later.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from datasets.formats import numbers, times
+from datasets.formats.arrays import numbers_of
 from datasets.formats.layout import Layout
 from datasets.formats.mapping import Mapping
 from datasets.formats.rejected import Faults, Rejected, rejected_rows
@@ -35,18 +36,18 @@ FORMS: dict[str, Form] = {
 }
 
 NULL_LABELS = frozenset(("", "null", "NULL", "Null", "\\N"))
-"""Texts that stand for "none" as a key, user, id or stream. NA is left alone: it may be a name."""
+"""Texts that mean "none" as a key, user, id or stream. NA is not one of them: it may be a name."""
 
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
-"""An integer in the one form that it has as text; 007 is a name."""
+"""An integer in canonical form; 007 is a name."""
 
 
 class Columns(NamedTuple):
-    """The usable rows in the order of the files; integers of one length, text as large_string."""
+    """The usable rows in file order; integers of one length, text as large_string."""
 
     file: np.ndarray
     row: np.ndarray
-    """Number of the row in its file, counted from 0 over the rows that could be split."""
+    """Number of the row in the file, counted from 0 over the rows that could be split."""
     time: np.ndarray
     key: np.ndarray
     mantissa: np.ndarray | None
@@ -55,19 +56,29 @@ class Columns(NamedTuple):
     user: np.ndarray | None
     """Code, -1 for a comment without user."""
     others: np.ndarray | None
-    """Codes, int32[rows, columns], of what the role needs besides, in its order."""
+    """Codes, int32[rows, columns], of the role's further required columns, in order."""
     stream: np.ndarray | None
     identity: np.ndarray | None
-    """int64[rows, 1 or 2]: rows with equal identities are duplicates; None if time and key are
-    the identity, or nothing is."""
+    """int64[rows, 1 or 2]: equal identities are duplicates; None if it is (time, key), or none."""
+
+
+class Piece(NamedTuple):
+    """A block of rows, judged independently."""
+
+    columns: dict[str, Any]
+    """By field of `Columns`, the usable rows; codes are local to the piece."""
+    labels: dict[str, list[str]]
+    """The texts of the codes, in order of first appearance."""
+    rejected: list[Rejected]
+    rounded: int
 
 
 class Gathered(NamedTuple):
-    """All that the files of a mapping hold."""
+    """The content of all files of a mapping."""
 
     columns: Columns
     labels: dict[str, Labels]
-    """Of key, user, stream and what the role needs besides."""
+    """Of key, user, stream and the further required columns."""
     rejected: list[Rejected]
     time_unit: str
     rounded: int
@@ -79,23 +90,26 @@ class Labels:
     def __init__(self) -> None:
         self.codes: dict[str, int] = {}
 
-    def encode(self, column: pa.Array) -> np.ndarray:
-        """Return int32 codes; -1 where there is no label."""
+    def encode(self, column: pa.Array, none: frozenset[str] = NULL_LABELS) -> np.ndarray:
+        """Return int32 codes; -1 for a missing label, or one of `none`."""
         if not isinstance(column, pa.DictionaryArray):
             column = column.dictionary_encode()
         codes = self.codes
         distinct = [
-            -1 if label is None or label in NULL_LABELS else codes.setdefault(label, len(codes))
+            -1 if label is None or label in none else codes.setdefault(label, len(codes))
             for label in column.dictionary.to_pylist()
         ]
-        # The last entry is what a null index, filled with -1, points at.
+        # A null index is filled with -1, and therefore selects the last entry.
         table = np.array([*distinct, -1], dtype=np.int32)
-        return table[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+        indices = column.indices
+        if indices.null_count:
+            indices = indices.fill_null(-1)
+        return table[numbers_of(indices)]
 
     def column(self, codes: np.ndarray) -> pa.Array:
-        """Return the labels of some codes, null for -1: int64 if all are integers, else strings.
+        """Return the labels of codes, null for -1: int64 if all are integers, otherwise strings.
 
-        Labels that occur in rejected rows only have no say in the type.
+        Labels that occur only in rejected rows do not affect the type.
         """
         used, place = np.unique(codes, return_inverse=True)
         texts = list(self.codes)
@@ -108,7 +122,7 @@ class Labels:
         return pa.array(labels, pa.string()).take(pa.array(place))
 
     def ranks(self, codes: np.ndarray) -> np.ndarray:
-        """Return int32 ranks of the labels: integers by value, text by its UTF-8 bytes."""
+        """Return int32 ranks of the labels: integers by value, text by UTF-8 bytes."""
         return code_keys(self.column(codes))[0].astype(np.int32)
 
 
@@ -127,7 +141,7 @@ def read_blocks(
     Yields
     ------
     file, first, rows
-        Index of the source, number of the block's first row in it, and the block.
+        Index of the source, number of the block's first row in the source, and the block.
     """
     form = FORMS[layout.format]
     with Opener() as opener:
@@ -142,12 +156,12 @@ def read_blocks(
 
 
 def check_beginnings(mapping: Mapping, sources: list[Source]) -> None:
-    """Look at the beginning of every file, so that a wrong one is refused before work begins.
+    """Check the beginning of every file, so that a wrong one is refused before work begins.
 
     Raises
     ------
     UsageError
-        If the first rows of a file cannot be read as what they are meant to be.
+        If the first rows of a file cannot be read in the expected format.
     """
     gatherer = _Gatherer(mapping, sources)
     with Opener() as opener:
@@ -164,8 +178,8 @@ def gather(mapping: Mapping, sources: list[Source]) -> Gathered:
     Raises
     ------
     UsageError
-        If a file cannot be read as what it is meant to be, a number fits no 64 bits, or the
-        unit of integer times is not said.
+        If a file cannot be read in the expected format, a number does not fit in 64 bits, or the
+        unit of integer times is missing.
     """
     gatherer = _Gatherer(mapping, sources)
     for file, first, rows in read_blocks(mapping.layout, sources):
@@ -173,13 +187,65 @@ def gather(mapping: Mapping, sources: list[Source]) -> Gathered:
     return gatherer.finish()
 
 
-class _Gatherer:
-    """The columns so far, in pieces of a block each."""
+def time_kind(mapping: Mapping, sources: list[Source]) -> str | None:
+    """Return the kind of the files' times, which the first label in them determines.
 
-    def __init__(self, mapping: Mapping, sources: list[Source]) -> None:
+    Raises
+    ------
+    UsageError
+        If they are integers without a unit, or the file cannot be read.
+    """
+    gatherer = _Gatherer(mapping, sources)
+    if gatherer.time_kind is None:
+        for file, _, rows in read_blocks(mapping.layout, sources):
+            gatherer.decide_time_kind(file, rows.columns["time"])
+            if gatherer.time_kind is not None:
+                break
+    return gatherer.time_kind
+
+
+def judged(
+    mapping: Mapping, sources: list[Source], kind: str | None, only: set[int]
+) -> Iterator[tuple[int, Piece]]:
+    """Judge the rows of some files, independently of others.
+
+    Parameters
+    ----------
+    mapping : Mapping
+    sources : list of Source
+    kind : str or None
+        As returned by `time_kind`.
+    only : set of int
+        Indices of the files.
+
+    Yields
+    ------
+    file, piece
+        Index of the source, and each of its blocks, in order.
+    """
+    for file, first, rows in read_blocks(mapping.layout, sources, only):
+        gatherer = _Gatherer(mapping, sources, kind)
+        gatherer.add(file, first, rows)
+        columns = {name: kept[0] for name, kept in gatherer.pieces.items() if kept}
+        labels = {role: list(each.codes) for role, each in gatherer.labels.items()}
+        yield file, Piece(columns, labels, gatherer.rejected, gatherer.rounded)
+
+
+def joined(mapping: Mapping, sources: list[Source], pieces: Iterable[Piece]) -> Gathered:
+    """Join the pieces of all files in file order; returns the same as `gather`."""
+    gatherer = _Gatherer(mapping, sources)
+    for piece in pieces:
+        gatherer.take(piece)
+    return gatherer.finish()
+
+
+class _Gatherer:
+    """The columns so far, as one piece per block."""
+
+    def __init__(self, mapping: Mapping, sources: list[Source], kind: str | None = None) -> None:
         self.mapping = mapping
         self.sources = sources
-        self.time_kind = mapping.time_format
+        self.time_kind = kind or mapping.time_format
         if self.time_kind is None and mapping.format != "table":
             self.time_kind = "iso"
         self.labels = {role: Labels() for role in ("key", "user", "stream", "id", *mapping.needs)}
@@ -203,14 +269,40 @@ class _Gatherer:
             is_arrow = isinstance(column, pa.Array)
             self.pieces[name].append(column.take(pa.array(kept)) if is_arrow else column[kept])
 
+    def take(self, piece: Piece) -> None:
+        """Add an independently judged piece, with local codes replaced by global ones."""
+        codes = {}
+        for role, labels in piece.labels.items():
+            every = pa.array(range(len(labels)), pa.int32())
+            texts = pa.DictionaryArray.from_arrays(every, pa.array(labels, pa.string()))
+            # A code of -1 (none) selects the last entry.
+            codes[role] = np.append(self.labels[role].encode(texts), np.int32(-1))
+        columns = dict(piece.columns)
+        for name in ("key", "user", "stream"):
+            if name in columns:
+                columns[name] = codes[name][columns[name]]
+        if "others" in columns:
+            each = zip(self.mapping.needs, columns["others"].T, strict=True)
+            columns["others"] = np.stack([codes[name][own] for name, own in each], axis=1)
+        if "identity" in columns and self.mapping.duplicates == "id":
+            columns["identity"] = codes["id"][columns["identity"]].astype(np.int64)
+        for name, column in columns.items():
+            self.pieces[name].append(column)
+        self.rejected += piece.rejected
+        self.rounded += piece.rounded
+
     def _judged_columns(self, file: int, rows: Rows, faults: Faults) -> dict:
-        """Columns of a block as integers; `faults` gets what is wrong with them."""
+        """Return the columns of a block as integers, and add their faults to `faults`."""
         if self.time_kind is None:
-            self._decide_time_kind(file, rows.columns["time"])
+            self.decide_time_kind(file, rows.columns["time"])
         columns = {}
         columns["time"], state = times.parse_times(
             rows.columns["time"], self.time_kind or "iso", self.mapping.time_unit
         )
+        if self.time_kind != "epoch":
+            a_second = times.TICKS_A_SECOND[self.mapping.time_unit or "us"]
+            late = columns["time"] >= times.NEVER_S * a_second
+            state[(state == numbers.FINE) & late] = times.OUT_OF_RANGE
         faults.note("time", state)
         columns["key"] = self.labels["key"].encode(rows.columns["key"])
         faults.note_null("key", columns["key"] < 0)
@@ -258,19 +350,20 @@ class _Gatherer:
         self.rounded += parsed.rounded
         return parsed.mantissa, parsed.scale
 
-    def _decide_time_kind(self, file: int, column: pa.Array) -> None:
-        epoch = times.looks_like_epoch(column)
-        if epoch is None:
+    def decide_time_kind(self, file: int, column: pa.Array) -> None:
+        """Determine the kind of the times from the first block that has one."""
+        kind = times.kind_of(column)
+        if kind is None:
             return
-        self.time_kind = "epoch" if epoch else "iso"
-        if epoch and self.mapping.time_unit is None:
+        self.time_kind = kind
+        if kind == "epoch" and self.mapping.time_unit is None:
             raise UsageError(
                 f"{self.sources[file].label}: the times are integers: say their unit with "
                 "time_unit: s | ms | us in the mapping (or time_format: iso if they are dates)"
             )
 
     def finish(self) -> Gathered:
-        """Join the pieces; times that were kept in microseconds get their unit."""
+        """Join the pieces; convert times kept in microseconds to their unit."""
         joined = {}
         for name, pieces in self.pieces.items():
             if not pieces:
@@ -289,7 +382,7 @@ class _Gatherer:
 
 
 def _row_identity(rows: Rows) -> np.ndarray:
-    """128 bits of each row's content as two int64: equal only for equal rows."""
+    """Return 128 bits of each row's content as two int64: equal only for equal rows."""
     digests = b"".join(
         blake2b(rows.content(row).encode(), digest_size=16).digest()
         for row in range(len(rows.line))

@@ -1,4 +1,4 @@
-"""How the columns of a file are found: all that a reader of a form has to know."""
+"""The layout of a file's columns: all that a reader of a format needs."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from typing import NamedTuple
 
 
 class Layout(NamedTuple):
-    """How files are split into columns.
+    """The way to split files into columns.
 
     Attributes
     ----------
     columns : mapping of str to str
-        Of a table, by role (time, key, value, ...) the name of a column; other forms know theirs.
+        For a table, the name of a column by role (time, key, value, ...); other formats have fixed
+        names.
     format : str
         One of `datasets.formats.gather.FORMS`.
     delimiter : str or None
-        None for the one that is usual for the form and the file's name.
+        None for the default of the format and the file's name.
     quoted : bool or None
-        Whether ``"`` encloses a text; None for what is usual.
+        Whether ``"`` encloses a text; None for the default.
     whole_rows : bool
-        Whether a row's content is all of its columns, and not only those that are named. Two rows
-        of a Parquet file can be compared by that alone.
+        Whether a row's content consists of all columns, not only the named ones, which the
+        comparison of two rows of a Parquet file requires.
+    integers : bool
+        Whether integers of a Parquet file stay integers instead of being converted to texts.
     """
 
     columns: Mapping[str, str]
@@ -29,3 +32,4 @@ class Layout(NamedTuple):
     delimiter: str | None = None
     quoted: bool | None = None
     whole_rows: bool = False
+    integers: bool = False

@@ -1,41 +1,41 @@
-"""The mapping: a small YAML file that says what recorded files hold.
+"""The mapping: a small YAML file that describes recorded files.
 
 Keys of every mapping::
 
     name: umass443                  # a name for the set: letters, digits, _ - .
-    role: meters                    # meters | comments | ...: which generated set it replaces
+    role: meters                    # meters | comments | ...: the role of the set
     format: table                   # london-smart-meter | wide-electricity |
                                     # stack-exchange-comments | table
     files: umass443.csv.gz          # one or a list: paths relative to this mapping, globs,
                                     # archive.tar.gz, archive.tar.gz/member*.csv (also .zip);
                                     # ${NAME} is taken from the environment
     title: Power of 443 buildings   # optional, for figures
-    unit: kW                        # optional, of the value
-    decimals: 3                     # optional: digits after the point that are kept; without it
-                                    # as many as the values need to be exact
+    unit: kW                        # optional, unit of the value
+    decimals: 3                     # optional: digits to keep after the point; by default
+                                    # as many as exact values need
     time_format: iso                # optional: epoch | iso | a strptime format with %;
     time_unit: s                    # s | ms | us: needed for epoch, optional otherwise
     duplicates: time-key            # optional: time-key | id | row | none
 
-and of a table besides::
+and further keys of a table::
 
     columns: {time: ts_s, key: meter, value: kw}    # meters; comments have text, not value, and
-                                                    # may have user; calls have caller and called
-                                                    # besides; all may have stream and id
+                                                    # may have user; calls also have caller and
+                                                    # called; all may have stream and id
     delimiter: ","                  # optional; tab for .tsv. Also for wide-electricity (";")
     decimal_mark: "."               # optional; also for wide-electricity (",")
     quoted: true                    # optional: false where " is an ordinary character, as in .tsv
 
-What is a duplicate: for meters, and whatever else has a value and nothing besides, a second reading
-of one key at one time (`time-key`; the first in the order of the files is kept, whatever the
-values); for comments, calls, and all others, a second row with one id (`id`; in Stack Exchange
-files the id within its site), and without an id column a row equal in every column (`row`). Two
-comments at one time are no duplicates.
+Duplicates: for meters, and other roles with a value and no further required columns, a second
+reading of one key at one time (`time-key`; the first in file order is kept, whatever the values);
+for comments, calls, and all others, a second row with the same id (`id`; in Stack Exchange files,
+within the site), and without an id column a row equal in every column (`row`). Two comments at the
+same time are not duplicates.
 
 The roles are those of the generated data sets (`datasets.catalog`) whose main table is a keyed
-stream and whose other tables, if any, follow from it: its time, key and payload are what a mapping
-has to name, and the columns that the role needs besides. Of calls the key is the district, the
-value the duration, and the suspicious numbers follow from the callers.
+stream and whose other tables, if any, are derived from it: a mapping names the time, key and
+payload, and the role's further required columns. For calls, the key is the district, the value is
+the duration, and the suspicious numbers are derived from the callers.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ from datasets.declare import Table
 from datasets.formats.layout import Layout
 from datasets.formats.numbers import MOST_DECIMALS
 from datasets.formats.times import TICKS_A_SECOND
+from datasets.formats.yaml_texts import load_texts
 from datasets.recorded import Derive, recorded
 from operators.contract import UsageError
 
@@ -62,7 +63,7 @@ ROLE_OF_FORMAT = {
     "stack-exchange-comments": "comments",
     "table": None,
 }
-"""The role a format is bound to; a table may have any."""
+"""The fixed role of a format; a table may have any."""
 
 DUPLICATES = ("time-key", "id", "row", "none")
 COMMON_KEYS = (
@@ -77,6 +78,8 @@ COMMON_KEYS = (
     "time_unit",
     "duplicates",
 )
+TYPED = ("decimals", "quoted")
+"""The keys whose values are not texts."""
 DELIMITED_KEYS = ("delimiter", "decimal_mark")
 KEYS = {
     "london-smart-meter": COMMON_KEYS,
@@ -108,28 +111,28 @@ class Mapping:
 
     @property
     def folder(self) -> Path:
-        """The folder that relative files are looked up in."""
+        """The folder of relative file names."""
         return self.path.parent
 
     @property
     def layout(self) -> Layout:
-        """How the files are split into columns."""
+        """The way to split the files into columns."""
         whole_rows = self.duplicates == "row"
         return Layout(self.columns, self.format, self.delimiter, self.quoted, whole_rows)
 
     @property
     def table(self) -> Table:
-        """The main table of the role, which the recorded rows take the place of."""
+        """The main table of the role, which the recorded rows replace."""
         return main_table(self.role)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns of that table which rows bring besides time, key and payload."""
+        """The columns of that table required in addition to time, key and payload."""
         return recorded(self.role).needs
 
     @property
     def derived(self) -> dict[str, tuple[Table, Derive]]:
-        """The role's other tables by name, and what makes each from the main one."""
+        """The role's other tables by name, and the function that derives each from the main one."""
         made = recorded(self.role).derived
         others = catalog.of_role(self.role)[0].tables[1:]
         return {table.name: (table, made[table.name]) for table in others}
@@ -147,7 +150,7 @@ def main_table(role: str) -> Table:
 
 
 def importable_roles() -> tuple[str, ...]:
-    """Return the roles whose main table is all that files have to bring, a keyed stream."""
+    """Return the roles for which files only have to provide the main table, a keyed stream."""
 
     def is_importable(role: str) -> bool:
         main, *others = catalog.of_role(role)[0].tables
@@ -172,7 +175,7 @@ def read_mapping(path: str | Path) -> Mapping:
     Raises
     ------
     UsageError
-        If the file is missing or not YAML, or a key is unknown, missing or wrong.
+        If the file is missing or not YAML, or a key is unknown, missing or invalid.
     """
     path = Path(path)
     found = _load(path)
@@ -213,23 +216,13 @@ def read_mapping(path: str | Path) -> Mapping:
 
 
 def _load(path: Path) -> dict[Any, Any]:
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(f"mapping {path} does not exist: give the path of a YAML file") from None
-    except OSError as error:
-        raise UsageError(f"mapping {path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"mapping {path} is not UTF-8 text: a mapping is a YAML file") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" at line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "cannot be read"
-        raise UsageError(f"mapping {path} is not YAML{line}: {problem}") from None
+    found = load_texts(f"mapping {path}", path)
     if not isinstance(found, dict):
         what = "is empty" if found is None else f"holds a {type(found).__name__}"
         raise UsageError(f"mapping {path} {what}: it must hold the keys {', '.join(COMMON_KEYS)}")
-    return found
+    # Names stay as written, such as NO or 007; these keys get the values that YAML parses.
+    typed = {key: yaml.safe_load(found[key]) for key in TYPED if isinstance(found.get(key), str)}
+    return found | typed
 
 
 _REQUIRED = object()

@@ -1,9 +1,9 @@
-"""What can be wrong with a row, and the rows that are set aside for it.
+"""Faults of rows, and the rows rejected for them.
 
-A column is parsed to one state a value: ``FINE``, or what is wrong with it (`REASONS`). `Faults`
-keeps the first fault of each row of a block, in the order in which its columns are looked at, and
-`rejected_rows` makes of it what `write_rejected` puts into ``rejected.csv``. The importer and all
-replays judge rows by these.
+A column is parsed to one state per value: ``FINE``, or a fault (`REASONS`). `Faults` keeps the
+first fault of each row of a block, in the order in which the columns are parsed, and
+`rejected_rows` turns them into the rows that `write_rejected` writes to ``rejected.csv``. The
+importer and all replays judge rows in this way.
 """
 
 from __future__ import annotations
@@ -19,28 +19,31 @@ from datasets.formats.numbers import FINE, NULL, UNPARSABLE
 from datasets.formats.rows import Rows
 from datasets.formats.times import OUT_OF_RANGE, TOO_FINE
 
-# A number that is below 0 where none may be.
+# A negative number where none is allowed.
 BELOW_0 = 12
+# A number that does not fit in 64 bits, if such rows are rejected.
+BEYOND_64_BITS = 13
 REASONS = {
     NULL: "null {}",
     UNPARSABLE: "unparsable {}",
     OUT_OF_RANGE: "{} out of range",
     TOO_FINE: "{} finer than its unit",
     BELOW_0: "{} below 0",
+    BEYOND_64_BITS: "{} beyond 64 bits",
 }
-"""By state, the reason for which a row is set aside; ``{}`` is what the column is called.
+"""The reason for rejecting a row, by state; ``{}`` is the column's name in messages.
 
-A number too wide for 64 bits is none of them: it ends an import, and says what to do about it.
+`numbers.TOO_WIDE` is not one of them: such a number ends an import, with a remedy in the message.
 """
 REJECTED_COLUMNS = ("reason", "file", "line", "content")
 
 
 class Rejected(NamedTuple):
-    """A row set aside."""
+    """A rejected row."""
 
     reason: str
     file: int
-    """Index of its source."""
+    """Index of the row's source."""
     line: int
     content: str
 
@@ -55,7 +58,7 @@ class Faults:
     Attributes
     ----------
     state : uint8 array (rows,)
-        FINE, or what is wrong.
+        FINE, or the fault.
 
     Examples
     --------
@@ -72,56 +75,58 @@ class Faults:
         self._columns: list[tuple[str, str]] = []
 
     def note(self, called: str, state: np.ndarray, role: str = "") -> None:
-        """Note what is wrong in a column, for the rows in which nothing was wrong before.
+        """Record the faults of a column, for the rows without a previous fault.
 
         Parameters
         ----------
         called : str
-            What the column is called in reasons.
+            The column's name in reasons.
         state : array (rows,)
-            Of each row's value; what is no key of `REASONS` is no fault.
+            The state of each row's value; a state that is not in `REASONS` is no fault.
         role : str
-            The role under which the column was read; `called` unless given.
+            The role under which the column was read; `called` by default.
         """
-        found = np.isin(state, list(REASONS)) & (self.state == FINE)
-        self.state[found] = state[found]
-        self._column[found] = len(self._columns)
+        # Most columns have no fault, and this check is faster than a search for every reason.
+        if np.any(state != FINE):
+            found = np.isin(state, list(REASONS)) & (self.state == FINE)
+            self.state[found] = state[found]
+            self._column[found] = len(self._columns)
         self._columns.append((called, role or called))
 
     def note_null(self, called: str, null: np.ndarray) -> None:
-        """Note the rows that have nothing in a column."""
+        """Record the rows with a missing value in a column."""
         self.note(called, np.where(null, NULL, FINE))
 
     @property
     def rows(self) -> np.ndarray:
-        """The rows at fault, ascending."""
+        """The rows with faults, ascending."""
         return np.flatnonzero(self.state != FINE)
 
     @property
     def usable(self) -> np.ndarray:
-        """The other rows, ascending."""
+        """The rows without faults, ascending."""
         return np.flatnonzero(self.state == FINE)
 
     def column(self, row: int) -> tuple[str, str]:
-        """Return what the column at fault is called, and the role under which it was read."""
+        """Return the name of the faulty column, and the role under which it was read."""
         return self._columns[self._column[row]]
 
     def reason(self, row: int) -> str:
-        """Return the reason for which a row is set aside."""
+        """Return the reason for rejecting a row."""
         return REASONS[int(self.state[row])].format(self.column(row)[0])
 
 
 def rejected_rows(file: int, rows: Rows, faults: Faults, most: int | None = None) -> list[Rejected]:
-    """Return the rows of a block that cannot be used, by line: those that could not be split, too.
+    """Return the unusable rows of a block, by line, including those that could not be split.
 
     Parameters
     ----------
     file : int
-        Index of their source.
+        Index of the rows' source.
     rows : Rows
     faults : Faults
     most : int, optional
-        How many of those at fault are looked up, at most; all by default.
+        The most faulty rows to look up; all by default.
     """
     found = [
         Rejected(faults.reason(row), file, int(rows.line[row]), rows.content(row))
@@ -134,17 +139,18 @@ def rejected_rows(file: int, rows: Rows, faults: Faults, most: int | None = None
 def write_rejected(
     path: Path, rejected: Sequence[Rejected], files: Sequence[str], line_end: str
 ) -> None:
-    """Write rows set aside: reason, file, line and the row as it stands in the file.
+    """Write rejected rows: reason, file, line and the original row.
 
     Parameters
     ----------
     path : Path
     rejected : sequence of Rejected
     files : sequence of str
-        What each source is called.
+        The label of each source.
     line_end : str
     """
-    with open(path, "w", newline="", encoding="utf-8") as handle:
+    # File names need not be UTF-8.
+    with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as handle:
         writer = csv.writer(handle, lineterminator=line_end)
         writer.writerow(REJECTED_COLUMNS)
         for one in rejected:

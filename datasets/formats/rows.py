@@ -1,4 +1,4 @@
-"""What every form hands over: blocks of texts by role, each row with its place in the file."""
+"""The output of every reader: blocks of texts by role, with the line of each row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from datasets.formats.sources import Source
 
 
 class Fault(NamedTuple):
-    """A row that could not even be split into its columns."""
+    """A row that could not even be split into columns."""
 
     line: int
     reason: str
@@ -24,14 +24,16 @@ class Rows(NamedTuple):
     """A block of consecutive rows of one file."""
 
     line: np.ndarray
-    """int64[rows]: the line a row begins on, from 1; in Parquet the number of the row."""
+    """int64[rows]: the line on which a row begins, from 1; in Parquet the number of the row."""
     columns: dict[str, pa.Array]
-    """Role (time, key, value, text, user, stream, id) to a column of `line`'s length: strings, or
-    dictionaries of strings; `time` also timestamps, dates or numbers."""
+    """Role (time, key, value, text, user, stream, id) to a column of `line`'s length.
+
+    Strings, or dictionaries of strings; `time` also timestamps, dates or numbers.
+    """
     content: Callable[[int], str]
-    """The row at an index of this block as it stands in the file."""
+    """The original text of the row at an index of this block."""
     faults: list[Fault]
 
 
 Form = Callable[[Layout, Source, BinaryIO], Iterator[Rows]]
-"""A reader of one form. Reading the same file again gives the same blocks."""
+"""A reader of one format. Reading the same file again gives the same blocks."""

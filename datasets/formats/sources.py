@@ -1,9 +1,9 @@
-"""Where the bytes of recorded files come from: paths, globs, archive members, gzip.
+"""Finds and opens recorded files: paths, globs, archive members, gzip.
 
-`find_sources` turns the entries of a mapping into files in a fixed order: the order of the
-entries, and names in alphabetic order where one entry means several files, so that an archive
-and its extracted folder give the same set. `Opener` gives the decompressed bytes of one and
-refuses, in one line, a file that is missing, empty, cut short or not what its name says.
+`find_sources` resolves the entries of a mapping to files in a fixed order: the order of the
+entries, and alphabetical order within an entry that means several files, so that an archive and the
+extracted folder give the same set. `Opener` returns the decompressed bytes of a file and refuses,
+in one line, a file that is missing, empty, truncated or inconsistent with its name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ENDINGS = {
     "stack-exchange-comments": ("comments.xml", "comments.xml.gz"),
     "table": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
 }
-"""How file names of a form end, in small letters."""
+"""The endings of file names for each format, in lower case."""
 
 BEGINNINGS = (
     (b"\x1f\x8b", "gzip"),
@@ -47,21 +47,24 @@ BEGINNINGS = (
     (b"\xff\xfe", "UTF-16 text"),
     (b"\xfe\xff", "UTF-16 text"),
 )
-"""First bytes that tell what a file really is."""
+"""The first bytes that identify the content of a file."""
 
 
 class Source(NamedTuple):
     """One file of recorded data."""
 
     label: str
-    """How messages and `rejected.csv` call it: its path relative to the mapping or to the
-    folder from the environment, with the member where it lies in an archive."""
+    """The name in messages and `rejected.csv`.
+
+    The path relative to the mapping or to the folder from the environment, with the member of an
+    archive.
+    """
     path: Path
     member: str | None
 
     @property
     def folder(self) -> str:
-        """Name of the folder the file lies in; an archive without folders lends its own."""
+        """Name of the folder of the file; for an archive without folders, the archive's name."""
         if self.member is None:
             return self.path.resolve().parent.name
         parents = self.member.rsplit("/", 2)
@@ -72,13 +75,13 @@ class Source(NamedTuple):
 
 
 def find_sources(mapping: Mapping) -> list[Source]:
-    """Return the files a mapping names, in their order.
+    """Return the files that a mapping names, in order.
 
     Raises
     ------
     UsageError
-        If an entry matches nothing, names a variable that is not set, or its name ends in a way
-        that the mapping's format does not read.
+        If an entry matches nothing, names a variable that is not set, or has an ending that the
+        mapping's format does not support.
     """
     found: dict[tuple[Path, str | None], Source] = {}
     for entry in mapping.files:
@@ -97,7 +100,7 @@ def find_sources(mapping: Mapping) -> list[Source]:
 def _of_entry(mapping: Mapping, entry: str) -> list[Source]:
     path, root = _expand(mapping, entry)
     path, member = _split_at_archive(path)
-    # A bracket in the folder's own name is no pattern, nor one in a file that exists.
+    # Brackets in the folder's name, or in the name of an existing file, are not a pattern.
     below = str(path).removeprefix(str(root))
     if has_magic(below) and not path.exists():
         pattern = escape(str(root)) + below if path.is_relative_to(root) else str(path)
@@ -123,7 +126,7 @@ def _of_entry(mapping: Mapping, entry: str) -> list[Source]:
 
 
 def _expand(mapping: Mapping, entry: str) -> tuple[Path, Path]:
-    """Replace ${NAME} and return the path, and the folder that labels are relative to."""
+    """Replace ${NAME}; return the path, and the folder that labels are relative to."""
 
     def value(match: re.Match) -> str:
         name = match.group(1)
@@ -148,7 +151,7 @@ def _split_at_archive(path: Path) -> tuple[Path, str | None]:
 
 
 def _members(path: Path, label: str, patterns: tuple[str, ...]) -> list[str]:
-    """Names of the files in an archive that match, sorted; hidden ones do not count."""
+    """Return the names of the matching files in an archive, sorted, without hidden ones."""
     with ExitStack() as stack, plain_errors(label):
         _refuse_other_content(path, label)
         if path.name.lower().endswith(TAR_ENDINGS):
@@ -170,7 +173,7 @@ def _members(path: Path, label: str, patterns: tuple[str, ...]) -> list[str]:
 
 
 def _refuse_other_content(path: Path, label: str) -> None:
-    """Refuse an empty archive, and a gzip name without gzip, which tarfile would open."""
+    """Refuse an empty archive, and a gzip name without gzip content, which tarfile would open."""
     with open(path, "rb") as handle:
         head = handle.read(6)
     if not head:
@@ -187,7 +190,7 @@ def _what_is(head: bytes) -> str:
 
 
 def _is_text(head: bytes) -> bool:
-    """Say whether the first bytes of a file can be UTF-8 text, whose last letter they may cut."""
+    """Return whether the first bytes of a file, possibly cut within a letter, can be UTF-8 text."""
     try:
         letters = codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
@@ -197,7 +200,7 @@ def _is_text(head: bytes) -> bool:
 
 @contextmanager
 def plain_errors(label: str) -> Iterator[None]:
-    """Turn what broken files raise into one line that names the file."""
+    """Turn exceptions about broken files into one line that names the file."""
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -212,7 +215,7 @@ def plain_errors(label: str) -> Iterator[None]:
 
 
 class Opener(ExitStack):
-    """Opens sources; an archive stays open until the last of its members was read."""
+    """Opens sources; an archive stays open until the last of its members has been read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -220,7 +223,7 @@ class Opener(ExitStack):
 
     @contextmanager
     def open(self, source: Source) -> Iterator[BinaryIO]:
-        """Give a buffered stream of the decompressed bytes of a source, its content checked."""
+        """Yield a buffered stream of the decompressed bytes of a source, after a content check."""
         name = (source.member or source.path.name).lower()
         with ExitStack() as stack:
             handle = stack.enter_context(self._raw(source))

@@ -1,10 +1,10 @@
-"""Stack Exchange's `Comments.xml`: a `row` element a comment, read as a stream.
+"""Stack Exchange's `Comments.xml`: one `row` element per comment, read as a stream.
 
-The song of a comment is its post. Posts, users and comments are numbered anew on each site, so
-all three carry the site in front, the name of the folder that the file lies in: ``beer:40``. A
-deleted user has a display name and no number: such a comment is kept and its user is null.
+The song of a comment is its post. Posts, users and comments are numbered separately on each site,
+so all three are prefixed with the site, the name of the file's folder: ``beer:40``. A deleted user
+has a display name and no number: such a comment is kept with a null user.
 
-The parser is expat without a tree, since it knows the line it stands on.
+The parser is expat without a tree, since it knows the current line.
 """
 
 from __future__ import annotations

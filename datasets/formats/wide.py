@@ -1,7 +1,7 @@
-"""Wide electricity files: a line a time, a column a client, as UCI's ElectricityLoadDiagrams.
+"""Wide electricity files: a line per time, a column per client, like UCI's ElectricityLoadDiagrams.
 
-``;`` between columns, a decimal comma, the first column local time (read as UTC, as found), its
-name usually empty. Each cell becomes a reading; a cell without a number is set aside alone.
+``;`` between columns, a decimal comma, and local time in the first column (read as UTC, as found),
+which usually has no name. Each cell becomes a reading; a cell without a number is rejected alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from datasets.formats.delimited import Block, read_blocks, read_header
+from datasets.formats.delimited import Block, Delimited
 from datasets.formats.layout import Layout
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
@@ -21,9 +21,10 @@ from operators.contract import UsageError
 
 
 def read_wide(layout: Layout, source: Source, handle: BinaryIO) -> Iterator[Rows]:
-    """Read a wide file; one row a cell, line by line, clients in the order of the header."""
+    """Read a wide file; one row per cell, line by line, with clients in header order."""
     delimiter = layout.delimiter or ";"
-    header = read_header(handle, source.label, delimiter, True)
+    file = Delimited(handle, source.label, delimiter, True)
+    header = file.header
     clients = header[1:]
     if not clients:
         raise UsageError(
@@ -39,18 +40,19 @@ def read_wide(layout: Layout, source: Source, handle: BinaryIO) -> Iterator[Rows
         raise UsageError(
             f"{source.label}: the header names client {name!r} twice: a client's name is its key"
         )
-    for block in read_blocks(handle, len(header), delimiter, True):
+    for block in file.blocks():
         yield _cells(block, clients, delimiter)
 
 
 def _cells(block: Block, clients: list[str], delimiter: str) -> Rows:
     lines, count = len(block.line), len(clients)
-    cell = np.arange(lines * block.width).reshape(lines, block.width)[:, 1:].ravel()
-    times = block.column(0)
-    values = block.fields.take(pa.array(cell))
+    times = block.columns[0]
+    # From client-major to row-major order.
+    cell = np.arange(count * lines).reshape(count, lines).T.ravel()
+    values = pa.concat_arrays([block.columns[at + 1] for at in range(count)]).take(pa.array(cell))
 
     def content(index: int) -> str:
-        """Join the cell and what it belongs to: the line may hold hundreds of good readings."""
+        """Return time, client and cell: the line may hold hundreds of good readings."""
         row, client = divmod(index, count)
         return delimiter.join((times[row].as_py(), clients[client], values[index].as_py()))
 

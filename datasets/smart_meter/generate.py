@@ -1,17 +1,17 @@
 """`smart_meter`: consumption readings of 243 meters from May 2012 to June 2013.
 
-Stands in for the paper's set of 243 meters over these 14 months (section 7.1). Each meter reports
-the energy of a quarter of an hour. Numbers without a source are assumptions about what a small
-town's meters look like; none of them decides which variant wins.
+Replaces the paper's set of 243 meters over these 14 months (section 7.1). Each meter reports the
+energy of a quarter of an hour. Numbers without a source are assumptions about the meters of a small
+town; none of them decides which variant wins.
 
     meter -> home concentrator, or another one that day -> time of arrival at the concentrator
 
-The time of a reading is that of its arrival, as in the paper's Figure 1: each meter has its own
-second within the quarter (reports are spread so that the mesh does not collide), a radio delay of
-a few seconds, and sometimes a retry that takes up to a minute. So about one reading in five shares
-its second with another, and none of the quarter's starts is a peak. The load is a daily shape by
-kind of customer and kind of day, times a season (heating), times the meter's size, times noise,
-with some high peaks. Whole houses stand empty for weeks, meters fall silent for hours, and
+The time of a reading is that of the arrival, as in the paper's Figure 1: each meter has a fixed
+second within the quarter (reports are spread so that the mesh does not collide), a radio delay of a
+few seconds, and sometimes a retry that takes up to a minute. So about one reading in five shares
+its second with another, and there is no peak at the start of a quarter. The load is a daily shape
+by kind of customer and kind of day, times a season (heating), times the meter's size, times noise,
+with some high peaks. Whole houses are empty for weeks, meters are silent for hours, and
 concentrators fail with all their meters: such readings are missing, they are not zero.
 """
 
@@ -50,7 +50,7 @@ RETRY_S = 60
 CONCENTRATORS = 8
 OTHER_ROUTE_SHARE = 0.12  # of a meter's days
 
-# ASSUME: what is missing. Single readings, a meter for some hours, a concentrator for some hours.
+# ASSUME: missing readings: single ones, a meter's for some hours, a concentrator's for some hours.
 LOST_SHARE = 0.002
 METER_OUTAGE_SHARE = 0.01  # of a meter's days
 CONCENTRATOR_OUTAGE_SHARE = 0.004  # of a concentrator's days
@@ -59,7 +59,7 @@ OFF_SHARE = 0.2  # of those weeks: the mains are switched off
 
 # ASSUME: kinds of customer, by share: flat, house, house with electric heating, shop or office.
 KIND_SHARES = (0.42, 0.33, 0.13, 0.12)
-MEAN_WH = (70, 130, 330, 420)  # a quarter in the mean over the year
+MEAN_WH = (70, 130, 330, 420)  # mean per quarter of an hour over the year
 SEASON_SWING = (0.12, 0.20, 0.65, 0.15)  # of the mean, highest in the middle of January
 PEAK_SHARE = 0.02
 PEAK_WH = 900  # a stove or a sauna, at most
@@ -109,8 +109,8 @@ def season() -> np.ndarray:
 
 
 def timed(frame: DataFrame, seed: int, ids: int) -> DataFrame:
-    """Give each reading its time of arrival, in s since 1970; drops those that never arrive."""
-    del ids  # The period alone says how the ids lie in time.
+    """Give each reading its time of arrival, in s since 1970; drop readings that never arrive."""
+    del ids  # The period alone determines how the ids lie in time.
     row_id, meter, tick, u = (F.col(name) for name in ("id", "meter", "tick", "u"))
     frame = with_place(frame, seed).withColumn("u", uniform(seed, "delay", row_id))
     own_second = below(seed, "own second", QUARTER_S - DELAY_S, meter)
@@ -122,10 +122,11 @@ def timed(frame: DataFrame, seed: int, ids: int) -> DataFrame:
 
 
 def with_place(frame: DataFrame, seed: int) -> DataFrame:
-    """Add what an id stands for: `meter` and `tick`, `day` and `quarter`, and `route`.
+    """Add the meaning of an id: `meter` and `tick`, `day` and `quarter`, and `route`.
 
     Meters count from 0, ticks are quarters of an hour since the beginning. The route is the
-    concentrator that takes the meter's readings on that day: its home, or another one.
+    concentrator that receives the meter's readings on that day: the home concentrator, or another
+    one.
     """
     row_id, meter, tick, day = (F.col(name) for name in ("id", "meter", "tick", "day"))
     frame = frame.withColumns({"meter": row_id % METERS, "tick": quotient(row_id, METERS)})
@@ -138,7 +139,7 @@ def with_place(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def missing(seed: int) -> Column:
-    """Say whether a reading was lost alone, with its meter, or with its concentrator."""
+    """Return whether a reading was lost alone, with the meter, or with the concentrator."""
     meter, day, route = (F.col(name) for name in ("meter", "day", "route"))
     return (
         happens(seed, "lost", LOST_SHARE, F.col("id"))
@@ -148,10 +149,10 @@ def missing(seed: int) -> Column:
 
 
 def outage(seed: int, purpose: str, share: float, *ids: Column) -> Column:
-    """Say whether `quarter` lies in an outage, which a share of the ids (a thing's days) have."""
+    """Return whether `quarter` is in an outage, which a share of the ids (device days) have."""
     begin = below(seed, purpose + " begin", QUARTERS, *ids)
     u = uniform(seed, purpose + " length", *ids)
-    # Short ones are frequent: half of them are over within a quarter of the longest.
+    # Short outages are frequent: half of them are over within a quarter of the longest.
     length = F.lit(1) + F.floor(u * u * F.lit(float(QUARTERS)))
     since = F.col("quarter") - begin
     return happens(seed, purpose, share, *ids) & (since >= 0) & (since < length)
@@ -189,7 +190,7 @@ def with_energy(frame: DataFrame, seed: int) -> DataFrame:
     swing = np.rint(season() * 1000.0)
     mean = pick(numbers(shape.ravel()), part_of_day) * F.lit(1e-6)
     mean = mean * pick(numbers(swing.ravel()), kind * F.lit(DAYS) + day)
-    # Between half the mean of its kind and twice that, more often small.
+    # Between half and twice the mean of the customer's kind, more often small.
     load = mean * (F.lit(0.5) + size * size * F.lit(1.5)) * noise
     high = F.when(happens(seed, "peak", PEAK_SHARE, row_id), peak * peak * F.lit(float(PEAK_WH)))
     lived_in = F.floor(load + F.coalesce(high, F.lit(0.0)))
@@ -203,7 +204,7 @@ def with_energy(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def parameters(rows: int) -> dict[str, Any]:
-    """Say everything that shapes the set, as `dataset.json` keeps it."""
+    """Return all parameters of the set, for `dataset.json`."""
     return {
         "rows": rows,
         "readings_due": min(rows, MOST_IDS),
@@ -221,7 +222,7 @@ def parameters(rows: int) -> dict[str, Any]:
 GENERATOR = Generator(
     tables={
         "readings": TableRows(
-            # The rows asked for are the readings due; more than the 14 months have are not made.
+            # The requested rows are the readings due; there are no more than those of 14 months.
             ids=lambda rows: min(rows, MOST_IDS),
             timed=timed,
             completed=completed,

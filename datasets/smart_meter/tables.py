@@ -1,4 +1,4 @@
-"""`smart_meter`: the readings of 243 meters as the queries of the multiway aggregation see them."""
+"""`smart_meter`: readings of 243 meters in the form for the multiway aggregation's queries."""
 
 from datasets.declare import Column, DatasetDeclaration, Table
 

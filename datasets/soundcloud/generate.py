@@ -1,21 +1,21 @@
 r"""`soundcloud`: comments on songs, in the manner of a music network.
 
-Stands in for the paper's collected set, of which 40,000 songs (Table 2) are known, and a time, a
-user, a song and a text per comment (section 7.1). Each number below that has no source is an
-assumption about what such data looks like; none of them decides which variant wins.
+Replaces the paper's collected set, of which 40,000 songs (Table 2) are known, and a time, a user, a
+song and a text per comment (section 7.1). Each number below without a source is an assumption about
+such data; none of them decides which variant wins.
 
-How a comment gets its time. The clock of the network does not run evenly: people comment in the
-evening and at weekends. So a moment is first drawn on an even clock, the *activity axis*, and then
-mapped to real time by the weekly profile:
+The time of a comment. Activity varies over the week: people comment in the evening and at weekends.
+So a moment is first drawn on an even clock, the *activity axis*, and then mapped to real time by
+the weekly profile:
 
     activity   |----|----|--------|--------|----------|------|   an equal number of comments each
                  \     \       \       /       /          /
     real time  |--------|--------|----|----|----|-----------|   hours of the week, Monday first
 
 On the activity axis most moments are uniform. The others follow a *release*: each song has one
-every four weeks at a moment of its own (an upload, a remix, an album), after which comments come
-as lag**(-2/3), a burst and a long tail. Both kinds are mapped the same way, so bursts keep the
-rhythm, and a smaller set is the beginning of a larger period at the same density.
+every four weeks at an individual moment (an upload, a remix, an album), followed by comments with
+density lag**(-2/3), a burst and a long tail. Both kinds are mapped in the same way, so bursts keep
+the rhythm, and a smaller set is the beginning of a longer period at the same density.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ ROWS_PER_WEEK = 168_000
 HOURS = (7, 5, 4, 3, 2, 2, 3, 4, 6, 8, 9, 10, 11, 11, 12, 12, 13, 14, 15, 16, 17, 16, 13, 10)
 DAYS = (9, 9, 9, 10, 11, 12, 11)
 
-# ASSUME: releases. The lag is period * u**3 for uniform u, so its density falls as lag**(-2/3);
-# the time it takes to listen keeps the first comments from falling into one millisecond.
+# ASSUME: releases. The lag is period * u**3 for uniform u, so the density falls as lag**(-2/3); the
+# time it takes to listen keeps the first comments from falling into one millisecond.
 RELEASE_WEEKS = 4
 BURST_SHARE = 0.35
 LISTENING_HOURS = 0.1
@@ -125,7 +125,7 @@ LOOKALIKES = (
 
 
 def weekly_profile() -> np.ndarray:
-    """Return the comments in each hour of the week, Monday first, relative.
+    """Return the relative number of comments in each hour of the week, Monday first.
 
     Returns
     -------
@@ -138,7 +138,7 @@ ACTIVITY_PER_WEEK = int(weekly_profile().sum())
 
 
 def zipf_weights() -> np.ndarray:
-    """Return the popularity of the songs by rank, relative.
+    """Return the relative popularity of the songs by rank.
 
     Returns
     -------
@@ -148,13 +148,13 @@ def zipf_weights() -> np.ndarray:
 
 
 def songs(seed: int, row_id: Column) -> Column:
-    """Draw the song of a comment, 1 to `SONGS`; popular ones lie anywhere in that range."""
+    """Draw the song of a comment, 1 to `SONGS`; popular songs have scattered numbers."""
     shuffled = np.argsort(splitmix64(seed, np.arange(SONGS)), kind="stable") + 1
     return draw(seed, "song", zipf_weights(), shuffled, row_id)
 
 
 def timed(frame: DataFrame, seed: int, ids: int) -> DataFrame:
-    """Give each comment its song (`key`) and its time, in ms since 1970."""
+    """Give each comment a song (`key`) and a time, in ms since 1970."""
     row_id = F.col("id")
     end = ids / ROWS_PER_WEEK * ACTIVITY_PER_WEEK
     period = float(RELEASE_WEEKS * ACTIVITY_PER_WEEK)
@@ -168,13 +168,13 @@ def timed(frame: DataFrame, seed: int, ids: int) -> DataFrame:
         }
     )
     frame = frame.withColumn("first", uniform(seed, "release", F.col("key")) * F.lit(period))
-    # The release before the moment, or the first one there is.
+    # The release before the moment, or the first one.
     release = first + F.greatest(
         F.floor((even - first) / F.lit(period)) * F.lit(period), F.lit(0.0)
     )
     lag = u * u * u * F.lit(period) + uniform(seed, "listening", row_id) * F.lit(listening)
     frame = frame.withColumn("burst", release + lag)
-    # Where the burst would lie beyond the last moment, the comment keeps its own.
+    # If the burst would be after the last moment, the comment keeps the original one.
     inside = happens(seed, "burst", BURST_SHARE, row_id) & (burst < F.lit(end))
     frame = frame.withColumn("activity", F.when(inside, burst).otherwise(even))
     return with_real_time(frame).select("time", "id", "key")
@@ -200,7 +200,7 @@ def with_real_time(frame: DataFrame) -> DataFrame:
 
 
 def phrases() -> list[str]:
-    """Return the 1,024 phrases that comments are put together from."""
+    """Return the 1,024 phrases that comments consist of."""
     return [
         PATTERNS[(7 * place + place // 32) % len(PATTERNS)].format(
             adjective=adjective,
@@ -213,7 +213,7 @@ def phrases() -> list[str]:
 
 
 def with_text(frame: DataFrame, seed: int) -> DataFrame:
-    """Add `text`: phrases, and between them perhaps an address."""
+    """Add `text`: phrases, with or without an address between them."""
     row_id = F.col("id")
     counts = np.arange(1, MOST_PHRASES + 1)
     frame = frame.withColumns(
@@ -244,7 +244,7 @@ def with_text(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def mail(word: Column) -> Column:
-    """Make a mail address, with what people write around it, from 64 random bits."""
+    """Make a mail address with typical surrounding text, from 64 random bits."""
     return F.concat(
         pick(texts(BEFORE_MAIL), bits(word, 0, 3)),
         F.lit(" "),
@@ -258,7 +258,7 @@ def mail(word: Column) -> Column:
 
 
 def ip_address(word: Column) -> Column:
-    """Make an IPv4 address, with what people write around it, from 64 random bits."""
+    """Make an IPv4 address with typical surrounding text, from 64 random bits."""
     octets = [F.pmod(bits(word, 0, 16), F.lit(223)) + F.lit(1)]
     octets += [bits(word, 16 + 8 * place, 8) for place in range(3)]
     return F.concat(
@@ -279,7 +279,7 @@ def completed(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def parameters(rows: int) -> dict[str, Any]:
-    """Say everything that shapes the set, as `dataset.json` keeps it."""
+    """Return all parameters of the set, for `dataset.json`."""
     return {
         "rows": rows,
         "songs": SONGS,

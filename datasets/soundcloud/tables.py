@@ -1,4 +1,4 @@
-"""`soundcloud`: comments on 40,000 songs as the queries of the multiway aggregation see them."""
+"""`soundcloud`: comments on 40,000 songs in the form for the multiway aggregation's queries."""
 
 from datasets.declare import Column, DatasetDeclaration, Table
 
@@ -24,6 +24,6 @@ DATASET = DatasetDeclaration(
         ),
     ),
     rows={"quick": 400_000, "laptop": 10_000_000, "paper": 10_000_000},
-    # Three query units, 10 hours, hold 10,000 comments in the mean.
+    # Three query units, 10 hours, have 10,000 comments on average.
     query_time_unit=12_000_000,
 )

@@ -1,1 +1,1 @@
-"""Sales in stores, as the TPCx-BB queries of the ordered pipelines read them."""
+"""Sales in stores, the input of the TPCx-BB queries of the ordered pipelines."""

@@ -1,6 +1,7 @@
 """`store_sales`: tickets of 1 to 14 lines from a chain of stores over five years.
 
-    id -> (ticket, line), 14 ids a ticket; it has its first 1 to 14 lines, the rest is nobody's
+    id -> (ticket, line), 14 ids per ticket; a ticket has the first 1 to 14 lines, the rest is
+    unused
 
 Store and time belong to the ticket, item and price to the line.
 """
@@ -19,23 +20,23 @@ from datasets.expressions import Generator, TableRows, below, draw, quotient, un
 MOST_LINES = 14
 MEAN_LINES = (1 + MOST_LINES) / 2
 # Twelve stores at scale factor 1, and as many as the queries name (store 50). ASSUME: the twelve
-# sell nine tenths, so that a store and a year of five are 0.015 of all lines.
+# make nine tenths of the sales, so that a store in one of five years has 0.015 of all lines.
 STORES, LARGE_STORES, LARGE_SHARE = 50, 12, 0.9
 MOST_CENTS = 20_000
 
 
 def scale_of(rows: int) -> float:
-    """Return the scale factor of a set of so many lines."""
+    """Return the scale factor of a set with this many lines."""
     return rows / shop.SALES
 
 
 def ids_of(rows: int) -> int:
-    """Return how many ids there are for so many lines."""
+    """Return the number of ids for a number of lines."""
     return round(rows * MOST_LINES / MEAN_LINES)
 
 
 def timed(frame: DataFrame, seed: int, ids: int) -> DataFrame:
-    """Give each line its ticket's time and its item; drops what is beyond a ticket's end."""
+    """Give each line the ticket's time and an item; drop ids beyond a ticket's end."""
     row_id, ticket = F.col("id"), F.col("ticket")
     items = shop.items_at(scale_of(round(ids * MEAN_LINES / MOST_LINES)))
     frame = frame.withColumn("ticket", quotient(row_id, MOST_LINES))
@@ -67,7 +68,7 @@ def completed(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def parameters(rows: int) -> dict[str, Any]:
-    """Say everything that shapes the set, as `dataset.json` keeps it."""
+    """Return all parameters of the set, for `dataset.json`."""
     return {
         "rows": rows,
         "scale_factor": scale_of(rows),

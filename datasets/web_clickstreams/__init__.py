@@ -1,1 +1,1 @@
-"""Clicks in a web shop, as the TPCx-BB queries of the ordered pipelines read them."""
+"""Clicks in a web shop, the input of the TPCx-BB queries of the ordered pipelines."""

@@ -1,6 +1,6 @@
 """`web_clickstreams`: sessions of 1 to 26 clicks by visitors and buyers over five years.
 
-    id -> (session, click), 26 ids a session; a session has its first clicks, the rest is nobody's
+    id -> (session, click), 26 ids per session; a session has the first clicks, the rest is unused
 
 User and time belong to the session, item and page to the click. In a buyer's session some clicks
 buy. A visitor may be unknown: then none of the session's clicks has a user.
@@ -27,24 +27,26 @@ from datasets.expressions import (
     uniform,
 )
 
-# With 26 different items a session has 325 pairs, the most that was seen at scale factor 1.
+# With 26 different items a session has 325 pairs, the maximum at scale factor 1.
 MOST_CLICKS = 26
-# ASSUME: a session goes on with this probability after each click, which makes 3.0 pairs a session.
+# ASSUME: a session continues with this probability after each click, which gives 3.0 pairs per
+# session.
 GOES_ON = 0.57
-# ASSUME: shares, so that query 2 keeps 0.58 of the clicks, query 4 0.48, and a fifth of them buys.
+# ASSUME: shares such that query 2 keeps 0.58 of the clicks, query 4 0.48, and a fifth of the clicks
+# buys.
 BUYER_SHARE, BUYS = 0.33, 0.6
 KNOWN_VISITORS = 0.52
 WITH_ITEM, WITH_PAGE = 0.853, 0.995
 # ASSUME: seconds between the clicks of a session; far below the hour that ends one.
 LEAST_GAP_S, MOST_GAP_S = 8, 120
 
-# The benchmark's eight kinds of pages, and ASSUME: how many of a hundred there are of each.
+# The benchmark's eight kinds of pages, and ASSUME: the number of each among a hundred.
 TYPES = ("ad", "bulk", "dynamic", "feedback", "general", "order", "protected", "welcome")
 TYPE_SHARES = (6, 6, 26, 8, 18, 16, 8, 12)
 
 
 def lengths() -> np.ndarray:
-    """Return how often a session has 1, 2, ... clicks, relative."""
+    """Return the relative frequency of sessions with 1, 2, ... clicks."""
     return GOES_ON ** np.arange(MOST_CLICKS)
 
 
@@ -52,17 +54,17 @@ MEAN_CLICKS = float(np.average(np.arange(1, MOST_CLICKS + 1), weights=lengths())
 
 
 def scale_of(rows: int) -> float:
-    """Return the scale factor of a set of so many clicks."""
+    """Return the scale factor of a set with this many clicks."""
     return rows / shop.CLICKS
 
 
 def ids_of(rows: int) -> int:
-    """Return how many ids there are for so many clicks."""
+    """Return the number of ids for a number of clicks."""
     return round(rows * MOST_CLICKS / MEAN_CLICKS)
 
 
 def timed(frame: DataFrame, seed: int, ids: int) -> DataFrame:
-    """Give each click its time, its item and its user; drops what is beyond a session's end."""
+    """Give each click a time, an item and a user; drop ids beyond a session's end."""
     row_id, session, click = (F.col(name) for name in ("id", "session", "click"))
     scale = scale_of(round(ids * MEAN_CLICKS / MOST_CLICKS))
     users = shop.sized(shop.USERS, shop.LEAST_USERS, scale)
@@ -78,14 +80,14 @@ def timed(frame: DataFrame, seed: int, ids: int) -> DataFrame:
             (shop.moment(seed, session) + click * gap).alias("time"),
             "id",
             shop.drawn_item(seed, shop.items_at(scale), row_id).alias("item"),
-            # Some come often: half of all sessions belong to a quarter of the users.
+            # Some users come often: half of all sessions belong to a quarter of the users.
             (F.lit(1) + F.floor(F.col("u") * F.col("u") * F.lit(float(users)))).alias("user"),
         )
     )
 
 
 def completed(frame: DataFrame, seed: int) -> DataFrame:
-    """Add page and sale to each click, and take away what is not known."""
+    """Add page and sale to each click, and remove unknown values."""
     row_id, session, buyer = (F.col(name) for name in ("id", "session", "buyer"))
     frame = frame.withColumn("session", quotient(row_id, MOST_CLICKS))
     frame = frame.withColumn("buyer", happens(seed, "buyer", BUYER_SHARE, session))
@@ -102,7 +104,7 @@ def completed(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def completed_pages(frame: DataFrame, seed: int) -> DataFrame:
-    """Add what a page's id stands for: each kind there is, then by their shares."""
+    """Add the columns that a page's id determines: each kind once, then by share."""
     row_id = F.col("id")
     shares = np.array(TYPE_SHARES, dtype=np.float64)
     drawn = draw(seed, "type", shares, np.arange(len(TYPES)), row_id)
@@ -111,7 +113,7 @@ def completed_pages(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def parameters(rows: int) -> dict[str, Any]:
-    """Say everything that shapes the set, as `dataset.json` keeps it."""
+    """Return all parameters of the set, for `dataset.json`."""
     scale = scale_of(rows)
     return {
         "rows": rows,
