@@ -1,4 +1,4 @@
-"""What is run, how it is measured, and what the papers say it should show.
+"""Experiments: the runs, the measurement, and the papers' statements about the results.
 
 Folders of the same name elsewhere on Python's path join in: see ``operators/__init__.py``.
 """

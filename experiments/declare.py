@@ -1,8 +1,8 @@
-"""The words in which papers and families say what is run and what it gives.
+"""The declarations of papers and families: figures, sweeps, series, quantities and phases.
 
 A paper declares its figures once, in ``experiments/<paper>/figures.py``; planning, running,
-judging, drawing, report and notebook read that declaration. A family or a paper declares a quantity
-once; columns of the raw results, axes, verdicts and the report read it there.
+judging, drawing, report and notebook use that declaration. A family or a paper declares a quantity
+once; columns of the raw results, axes, verdicts and the report use it.
 """
 
 from __future__ import annotations
@@ -16,46 +16,51 @@ from operators.contract import UsageError
 
 # The sizes in which values of a sweep, and rows of a dataset, are declared; a profile names one.
 SIZES = ("quick", "laptop", "paper")
-# What lies on the x axis of a figure that sweeps no setting.
+# The x axis of a figure that sweeps no setting.
 OFFERED_RATE = "offered rate"
 LINES = "lines"
+# The quantities of memory that every family has: of its state, and added by a run. One figure of
+# each paper shows them in its extended form.
+MEMORY = ("state_mib", "added_mib")
 
 _ID = re.compile(r"([0-9]+)([a-z]*)")
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that is measured, and all that anybody says about it.
+    """A measured quantity, and its presentation everywhere.
 
     Attributes
     ----------
     name : str
-        Its column in a raw result, unit last.
+        Column of a raw result, unit last.
     unit : str
     meaning : str
         One clause, for the column and the glossary.
     words : str
         In a verdict: "throughput".
     label : str
-        On an axis, without the unit; empty for what no figure draws.
+        On an axis, without the unit; empty for quantities that no figure draws.
     better : str
         "higher" or "lower".
     phase : str
-        The kind of run that gives it, see ``experiments.records.columns``.
+        The kind of run that yields it, see ``experiments.records.columns``.
     absent : str
-        When its column may be null.
+        When the column may be null.
     timed : bool
-        Whether it is a measurement of time, which the state of the machine touches; a count is not.
-    added : bool
-        Whether its mean is arithmetic, as that of every count: it may be 0.
-    whole : str
+        Whether it is a measurement of time, which the state of the machine affects; a count is not.
+    arithmetic : bool
+        Whether the mean is arithmetic, as that of every count: it may be 0.
+    total_label : str
         The label of an axis on which parts of a whole are stacked, of which this is one.
-    short : str
-        A word for where several quantities share a panel.
+    short_label : str
+        A short label where several quantities share a panel.
+    of_wrong : bool
+        Whether a run with a wrong output has it too.
     bracket : str
-        Of a rate: the quantity, itself or another, whose rate search's bracket is drawn beside it.
-    of : callable, optional
-        ``of(row)`` computes it from other columns; then it has no column of its own.
+        Of a rate: the quantity, itself or another, whose rate search gives the bracket to draw.
+    compute : callable, optional
+        ``compute(row)`` computes it from other columns; then it has no column.
     """
 
     name: str
@@ -67,92 +72,102 @@ class Quantity:
     phase: str
     absent: str = "when the run failed"
     timed: bool = True
-    added: bool = False
-    whole: str = ""
-    short: str = ""
+    arithmetic: bool = False
+    total_label: str = ""
+    short_label: str = ""
     bracket: str = ""
-    of: Callable[[Mapping[str, Any]], float | None] | None = None
+    of_wrong: bool = False
+    compute: Callable[[Mapping[str, Any]], float | None] | None = None
 
     def value(self, row: Mapping[str, Any]) -> float | None:
-        """Return its value in a raw result; of what is multiplied, 0 is no value."""
-        found = self.of(row) if self.of else row.get(self.name)
+        """Return the value in a raw result; for a multiplied quantity, 0 is no value."""
+        found = self.compute(row) if self.compute else row.get(self.name)
         return found if found or self.is_added else None
 
     @property
     def is_added(self) -> bool:
-        """Whether its mean is arithmetic."""
-        return self.added or not self.timed
+        """Whether the mean is arithmetic."""
+        return self.arithmetic or not self.timed
 
 
-# How often a phase is run: once a round, once a process, or once at all.
+# How often a phase is run: once a round, once a started process, or once or twice in all.
 EACH_ROUND, EACH_PROCESS, ONCE = "each round", "each process", "once"
+TWICE = "twice"
 
 
 class Phase(NamedTuple):
-    """A kind of run that a family's quantities bring, where it is not a slice among slices.
+    """A kind of run that a family's quantities need and that is not a slice among slices.
 
-    It stands in ``PHASES`` of the family's columns; a phase that does not is run as a closed slice,
-    once a round.
+    Declared in ``PHASES`` of the family's columns; a phase without a declaration is run as a closed
+    slice, once a round.
 
     Attributes
     ----------
     name : str
-    often : str
-        ``EACH_ROUND``, ``EACH_PROCESS`` (in its first round) or ``ONCE`` (by the first process).
+    often : str or callable
+        ``EACH_ROUND``, ``EACH_PROCESS`` (in the first round of each that is started), ``ONCE`` (by
+        the first process) or ``TWICE`` (by each of the first two); or ``often(settings)``, which
+        returns one of these.
     seconds : callable
-        ``seconds(settings, slice_seconds)``: about how long it takes beside slices of that length.
+        ``seconds(settings, slice_seconds)``: about how long it takes, given slices of that length.
     alone : bool
-        Whether it needs no slices: a setting that is asked for nothing else has none. Its bench
-        says itself how long the run is.
+        Whether it needs no slices: a setting with only such phases has none. The bench decides how
+        long the run is.
     """
 
     name: str
-    often: str
+    often: str | Callable[[Mapping[str, Any]], str]
     seconds: Callable[[Mapping[str, Any], float], float]
     alone: bool = False
 
+    def often_at(self, settings: Mapping[str, Any]) -> str:
+        """Return how often it is run at some settings."""
+        return self.often(settings) if callable(self.often) else self.often
 
-class Beside(NamedTuple):
-    """What a family's runs take beside their own length, and in how many processes they are made.
 
-    Where the one is more than other families', or the other fewer. It stands as ``BESIDE`` in the
-    family's columns.
+class Overhead(NamedTuple):
+    """The extra time that a family's runs take, and the number of processes that measure a setting.
+
+    Declared as ``OVERHEAD`` in the columns of a family whose runs take more time than those of
+    others, or are made in fewer processes.
 
     Attributes
     ----------
     setting : callable
-        ``setting(settings)``: about the seconds that come once a setting and process, such as the
+        ``setting(settings)``: about the seconds to add once a setting and process, such as the
         filling of windows.
     run : callable
-        ``run(settings, slice_seconds)``: about the seconds that come with every closed run, such as
+        ``run(settings, slice_seconds)``: about the seconds to add to every closed run, such as
         those of the oracle, and those for which it lasts longer than a slice.
     processes : callable
-        ``processes(settings)``: in how many processes a setting is measured at most, None where it
-        is in all of them.
+        ``processes(settings)``: the most processes that measure a setting, None for all of them.
+    forks : bool
+        Whether a process that has measured a first setting can fork others; not with Java in it.
     """
 
     setting: Callable[[Mapping[str, Any]], float]
     run: Callable[[Mapping[str, Any], float], float]
     processes: Callable[[Mapping[str, Any]], int | None] = lambda settings: None
+    forks: bool = True
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A setting that a figure goes through.
+    """A setting that takes several values in a figure.
 
     Attributes
     ----------
     setting : str
-        Its name.
+        Name of the setting.
     values : mapping of str to tuple
         By size, in the order of the axis; numbers or words.
     words : str
-        What its values count, in the plural: "update threads".
+        The unit that the values count, in the plural: "update threads".
     label : str
-        Of an axis that shows them, where `words` alone do not say it: "window (tuples)".
+        Of an axis that shows them, where `words` alone do not suffice: "window (tuples)".
     extended : mapping of str to tuple
-        By size, those of the values at which series of the ``_extended`` form alone are measured;
-        all where a size is missing.
+        By size, the only values at which series of the ``_extended`` form are measured; all where a
+        size is missing.
     """
 
     setting: str
@@ -167,8 +182,8 @@ class Sweep:
         if missing:
             raise ValueError(f"sweep of {self.setting!r} has no values for: {', '.join(missing)}")
 
-    def place_of(self, value: Any) -> tuple[Any, str]:
-        """Return what its values are sorted by: numbers by themselves, words as declared."""
+    def sort_key(self, value: Any) -> tuple[Any, str]:
+        """Return the sort key of a value: numbers by themselves, words as declared."""
         if not isinstance(value, str):
             return value, ""
         # The widest size first: it has the words of the others.
@@ -177,10 +192,10 @@ class Sweep:
 
 
 class Series(str):
-    """A line of a figure: a variant, with the settings that tell it from the variant's defaults.
+    """A line of a figure: a variant, with the settings that differ from the variant's defaults.
 
-    It is its text, ``t-gate`` or ``t-gate:levels=8,ahead=64``: by that it is declared, claimed,
-    compared, sorted and stored. Nothing else takes the text apart.
+    A series is a string, ``t-gate`` or ``t-gate:levels=8,ahead=64``, and is declared, claimed,
+    compared, sorted and stored as such. Only this class parses it.
 
     Raises
     ------
@@ -204,7 +219,7 @@ class Series(str):
 
     @classmethod
     def of(cls, variant: str, settings: Mapping[str, Any]) -> Series:
-        """Return the series of a variant at some settings; at its defaults where there are none."""
+        """Return the series of a variant at some settings; at the defaults where there are none."""
         entries = ",".join(f"{name}={value}" for name, value in settings.items())
         return cls(f"{variant}:{entries}" if entries else variant)
 
@@ -229,7 +244,7 @@ class Heading(NamedTuple):
 
 
 def bounded(bounds: Mapping[str, tuple[str, Sequence[int | None]]]) -> tuple[Series, ...]:
-    """Return as lines ``mq:ahead=64`` and so on, plain ids at None: what a form in_flight takes."""
+    """Return lines ``mq:ahead=64`` and so on, plain ids at None, for the form ``in_flight``."""
     return tuple(
         Series.of(variant, {} if value is None else {name: value})
         for variant, (name, values) in bounds.items()
@@ -239,57 +254,63 @@ def bounded(bounds: Mapping[str, tuple[str, Sequence[int | None]]]) -> tuple[Ser
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a paper: what is run for it, and how it is drawn.
+    """One figure of a paper: the settings to run, and the way to draw them.
 
     Attributes
     ----------
     id : str
-        The paper's: a number, or a number and a letter for a panel, such as "8a".
+        The paper's id: a number, or a number and a letter for a panel, such as "8a".
     title : str
-        What it shows, for lists.
+        The content, for lists.
     caption : str
-        The same in the few words that stand above the picture.
+        The same in the few words above the picture.
     subject : str
-        What was asked of the variants, in a word or two: "k-OS".
+        The workload of the variants, in a word or two: "k-OS".
     family : str
     lines : tuple of Series
         The series of the paper, which may be declared as text; the others of the ``_extended`` form
         name this figure in their ``VARIANT``.
     x : Sweep or str
-        What lies on the x axis: a swept setting, ``OFFERED_RATE``, or ``LINES`` where each line has
-        one place.
+        The x axis: a swept setting, ``OFFERED_RATE``, or ``LINES`` where each line has one point.
     form : str
         Module of ``figures/forms`` that draws it, or of ``figures/<paper>``.
     heading : str
-        Id of the heading that it stands under.
+        Id of the heading above it.
     quantities, extended_quantities : tuple of str
-        What its panels show, in the paper's form and in the extended one.
+        The quantities of the panels, in the paper's form and in the extended one.
     settings : mapping
         Settings that every line has.
     sweeps : tuple of Sweep
-        Settings swept beside x: a line for each value. One that has a single value in each profile
-        makes no lines: profiles differ in it, and each has a panel of its own.
-    beside : Sweep, optional
-        A setting that has a panel of its own for each value, beside each other; its lines are those
-        of any other panel.
+        Other swept settings: a line for each value. A sweep with a single value in each profile
+        makes no lines: profiles differ in the value, and each has a separate panel.
+    panels : Sweep, optional
+        A setting with a panel for each value, side by side; all panels have the same lines.
     about : str
-        What a reader has to know of this figure and no other; sentences.
+        Notes for a reader of this figure and no other; sentences.
     measured_with : str
-        Name of the group that its settings are measured in; empty for those of their datasets and
-        queries.
+        Name of the group that measures the settings; empty for those of their datasets and queries.
     model : str
-        Name of a module of the paper's folder whose ``predict(measured, figure)`` returns what to
-        expect (``experiments.predictions``); ``measured(id)`` gives the points of a figure of the
-        paper. The forms ``curves``, ``beside`` and ``stack`` draw it with the paper's lines, not in
-        the extended form. Empty where nothing is predicted.
-    lacks : callable, optional
-        ``lacks(settings)``: whether a structure does not have what a line asks of it there, and
-        would do what another line does. Such a place is neither measured for the figure nor shown.
+        Name of a module of the paper's folder whose ``predict(measured, figure)`` returns
+        predictions (``experiments.predictions``); ``measured(id)`` gives the points of a figure of
+        the paper. The forms ``curves``, ``side_by_side`` and ``stack`` draw it with the paper's
+        lines, not in the extended form. Empty where nothing is predicted.
+    excluded : callable, optional
+        ``excluded(settings)``: whether a structure lacks a part that the settings ask for, and
+        would do the same as another line. Such settings are neither measured nor shown.
     beyond : tuple of float
-        Of a figure over the offered rate: shares of a line's own throughput that are offered beside
-        those that the profile has for all, such as 1.5.
+        Of a figure over the offered rate: shares of a line's throughput that are offered in
+        addition to those of the profile, such as 1.5.
+    logarithmic : bool
+        Whether rates of the paper's form ``curves`` that span more than a decade have a
+        logarithmic axis, where low lines would otherwise lie on the x axis. The extended form
+        always has one.
+    absent_from : tuple of str
+        Sizes that neither measure nor show it: those with so few points that it would show nothing.
+    noted : tuple of str
+        Quantities that no panel shows but that a reader needs to trust the panels: their range by
+        line is below the picture, and the values are in the CSV.
     paper : str
-        Id of its paper, which ``Paper`` sets; see ``paper_of``.
+        Id of the paper, set by ``Paper``; see ``paper_of``.
     """
 
     id: str
@@ -305,63 +326,70 @@ class Figure:
     extended_quantities: tuple[str, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     sweeps: tuple[Sweep, ...] = ()
-    beside: Sweep | None = None
+    panels: Sweep | None = None
     about: str = ""
     measured_with: str = ""
     model: str = ""
-    # What it says is in no text of the figure, which has to be the same in every process.
-    lacks: Callable[[Mapping[str, Any]], bool] | None = field(default=None, repr=False)
+    # Left out of the figure's repr, which has to be the same in every process.
+    excluded: Callable[[Mapping[str, Any]], bool] | None = field(default=None, repr=False)
     beyond: tuple[float, ...] = ()
+    logarithmic: bool = False
+    absent_from: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
     paper: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse an id that no file, anchor or list could go by; take lines as series."""
+        """Refuse an id that does not suit files, anchors and lists; convert lines to series."""
         if not _ID.fullmatch(self.id):
             raise ValueError(f"figure id {self.id!r} is no number with or without a letter: 8, 8a")
         object.__setattr__(self, "lines", tuple(map(Series, self.lines)))
 
-    def has(self, settings: Mapping[str, Any]) -> bool:
-        """Say whether there is a place with these settings, all of a line's."""
-        return self.lacks is None or not self.lacks(settings)
+    def includes(self, settings: Mapping[str, Any]) -> bool:
+        """Say whether the figure includes these settings, all of a line's."""
+        return self.excluded is None or not self.excluded(settings)
 
-    def asks(self, settings: Mapping[str, Any], size: str) -> bool:
-        """Say whether a place is one that it declares for a size; a line may lack what is swept."""
-        return self.has(settings) and all(
-            settings[sweep.setting] in sweep.values[size]
-            for sweep in self.free
-            if sweep.setting in settings
+    def declares(self, settings: Mapping[str, Any], size: str) -> bool:
+        """Say whether the figure declares these settings; a line may lack a swept one."""
+        return (
+            size not in self.absent_from
+            and self.includes(settings)
+            and all(
+                settings[sweep.setting] in sweep.values[size]
+                for sweep in self.free
+                if sweep.setting in settings
+            )
         )
 
     @property
     def free(self) -> tuple[Sweep, ...]:
-        """Its swept settings, x last."""
+        """The swept settings, x last."""
         return tuple(
-            each for each in (self.beside, *self.sweeps, self.x) if isinstance(each, Sweep)
+            each for each in (self.panels, *self.sweeps, self.x) if isinstance(each, Sweep)
         )
 
     def words_of(self, setting: str) -> str:
-        """Return what the values of a setting count, in the plural."""
+        """Return the unit that the values of a setting count, in the plural."""
         named = {sweep.setting: sweep.words for sweep in self.free}
         return named.get(setting, setting.replace("_", " "))
 
     @property
     def lined(self) -> tuple[Sweep, ...]:
-        """Its settings swept beside x that make a line for each value."""
+        """The swept settings other than x that make a line for each value."""
         return tuple(s for s in self.sweeps if any(len(values) > 1 for values in s.values.values()))
 
     @property
     def columned(self) -> tuple[Sweep, ...]:
-        """Its swept settings that have a panel of their own for each value."""
-        beside = () if self.beside is None else (self.beside,)
-        return (*beside, *(sweep for sweep in self.sweeps if sweep not in self.lined))
+        """The swept settings that have a panel for each value."""
+        panels = () if self.panels is None else (self.panels,)
+        return (*panels, *(sweep for sweep in self.sweeps if sweep not in self.lined))
 
     @property
     def x_label(self) -> str:
-        """What stands below an x axis that shows a setting."""
+        """The label of an x axis that shows a setting."""
         words = self.x.label or self.x.words
         return f"{words[0].upper()}{words[1:]}"
 
-    def told(self, setting: str, value: object) -> str:
+    def setting_text(self, setting: str, value: object) -> str:
         """Return a setting in words: "1 input", "2,000 inputs", "query K-OS"."""
         words = self.words_of(setting)
         if isinstance(value, float):
@@ -373,10 +401,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its figures in their order, under their headings.
+    """A paper: figures in order, under headings.
 
-    It ends ``experiments/<paper>/figures.py``, where ``experiments.papers`` finds it. Its figures
-    are those that were declared, each with the id of the paper.
+    It ends ``experiments/<paper>/figures.py``, where ``experiments.papers`` finds it. The figures
+    are copies of the declared ones, each with the id of the paper.
     """
 
     id: str
@@ -387,7 +415,7 @@ class Paper:
     def __post_init__(self) -> None:
         """Refuse two figures with one id, a missing heading and a figure of another paper.
 
-        Each figure is given its paper.
+        Each figure gets the paper's id.
         """
         ids = [figure.id for figure in self.figures]
         repeated = sorted({each for each in ids if ids.count(each) > 1})
@@ -414,7 +442,7 @@ def paper_of(figure: Figure) -> str:
     Raises
     ------
     UsageError
-        When no paper has taken it: what is measured and shown differs by paper.
+        When no paper has taken it: measurements and presentation differ by paper.
     """
     if not figure.paper:
         raise UsageError(
@@ -425,7 +453,7 @@ def paper_of(figure: Figure) -> str:
 
 
 def order_of(figure_id: str) -> tuple[int, str]:
-    """Return what figure ids are sorted by: 8, 8a, 8b, 10.
+    """Return the sort key of a figure id: 8, 8a, 8b, 10.
 
     Examples
     --------

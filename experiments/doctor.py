@@ -1,7 +1,7 @@
-"""Looks at the machine before it is trusted: Java, Python, cores, clock, disk, memory, caches.
+"""Checks the machine before a run: Java, Python, cores, clock, disk, memory, caches.
 
 A *problem* keeps Millrace from working; a *warning* makes numbers less trustworthy or a run slow.
-Each comes with what to do about it.
+Each comes with a remedy.
 """
 
 from __future__ import annotations
@@ -10,29 +10,37 @@ import os
 import platform
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
+import datasets
+import experiments
+import operators
+from experiments import surroundings
 from experiments.records import results
 from experiments.timing import machine
 from operators.contract import UsageError
 from operators.core.jit import INTERPRETED
-from operators.core.sources import KEPT, cache_folder
+from operators.core.sources import KEPT, ROOT, cache_folder, user_folder
 from operators.running import pinning
 from operators.running.java import java_home, probe
+from operators.running.spark_settings import unheeded
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
 GIB = 1 << 30
 
 LEAST_PYTHON = (3, 11)
-# The laptop profile's data and results (20 M rows as Parquet, Spark's scratch beside them).
+# The laptop profile's data and results (20 M rows as Parquet, and Spark's scratch files).
 WANTED_DISK_BYTES = 4 * GIB
 LEAST_DISK_BYTES = GIB
-# Spark's heap is 4 GiB; joins keep up to 8 GiB of filled windows beside their data.
+# Spark's heap is 4 GiB; joins keep up to 8 GiB of filled windows in addition to the data.
 WANTED_MEMORY_BYTES = 12 * GIB
 LEAST_MEMORY_BYTES = 2 * GIB
 # A clock that is read without entering the kernel takes some 20 ns, through the kernel 200 to 1000.
@@ -46,7 +54,7 @@ LARGE_CACHE_BYTES = GIB
 
 
 class Finding(NamedTuple):
-    """One thing looked at.
+    """The result of one check.
 
     Attributes
     ----------
@@ -56,7 +64,7 @@ class Finding(NamedTuple):
     found : str
         One clause.
     remedy : str
-        What to do; empty when all is well.
+        How to mend it; empty when all is well.
     """
 
     name: str
@@ -66,12 +74,13 @@ class Finding(NamedTuple):
 
 
 def examine() -> list[Finding]:
-    """Look at everything.
+    """Run every check.
 
     Returns
     -------
     list of Finding
-        In a fixed order. Nothing is changed, but a Java wrapper may be written to the user's cache.
+        In a fixed order. Nothing is changed, except that cache folders are made, and a Java wrapper
+        may be written to the user's folder.
     """
     return [check() for check in CHECKS]
 
@@ -86,8 +95,19 @@ def java() -> Finding:
     return Finding("java", OK, f"{origin}: Java {version} at {home}")
 
 
+def spark() -> Finding:
+    """Find Spark, and the settings for another Spark on this machine that are ignored."""
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        return Finding("spark", PROBLEM, "pyspark is not installed", "run make setup")
+    found = f"{metadata.version('pyspark')} at {Path(spec.origin).parent}"
+    if left_aside := unheeded(local=True):
+        found += f"; {', '.join(left_aside)} are not heeded on local masters"
+    return Finding("spark", OK, found)
+
+
 def python() -> Finding:
-    """Look at the interpreter, and whether kernels are compiled at all."""
+    """Check the interpreter, and whether kernels are compiled at all."""
     found = f"{platform.python_version()} at {sys.executable}"
     if sys.version_info[:2] < LEAST_PYTHON:
         return Finding("python", PROBLEM, found, "install Python 3.11 or later and run make setup")
@@ -119,7 +139,7 @@ def governor() -> Finding:
 
 
 def clock() -> Finding:
-    """Say what time is read from, and how long a reading takes."""
+    """Name the clock source, and measure how long a reading takes."""
     begin = time.perf_counter_ns()
     for _ in range(CLOCK_READS):
         time.monotonic_ns()
@@ -146,7 +166,7 @@ def load() -> Finding:
 
 
 def memory() -> Finding:
-    """Look at the memory that is free to use."""
+    """Check the free memory."""
     seen = psutil.virtual_memory()
     free = min(seen.available, _container_bytes())
     found = f"{free / GIB:.1f} GiB available of {seen.total / GIB:.1f}"
@@ -159,7 +179,7 @@ def memory() -> Finding:
 
 
 def _container_bytes() -> int:
-    """Return what the container may still take, where there is one with a limit."""
+    """Return the memory that is left in the container, where there is one with a limit."""
     try:
         limit = int(CGROUP_LIMIT.read_text())
         return max(limit - int(CGROUP_USED.read_text()), 0)
@@ -169,7 +189,7 @@ def _container_bytes() -> int:
 
 
 def disk() -> Finding:
-    """Look at the space where results go."""
+    """Check the space for results."""
     folder = results.root().absolute()
     while not folder.exists():
         folder = folder.parent
@@ -185,15 +205,56 @@ def disk() -> Finding:
     return Finding("disk", OK, found)
 
 
+def _why_not(folder: Path) -> str:
+    """Return why no file can be written in a folder, which is made; empty where one can."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        return error.strerror
+    return ""
+
+
+def around() -> Finding:
+    """Check the shell's settings: those that are ignored, and those that would do harm."""
+    hidden = os.umask(0o077)
+    os.umask(hidden)
+    if hidden & 0o600:
+        remedy = "umask 022: files that are written could not be read again"
+        return Finding("surroundings", PROBLEM, f"umask {hidden:03o}", remedy)
+    if why := _temporary():
+        remedy = "name a folder that can be written with TMPDIR"
+        return Finding("surroundings", PROBLEM, f"no temporary files: {why}", remedy)
+    if why := _why_not(user_folder()):
+        remedy = "name a folder that can be written with XDG_CACHE_HOME: it keeps Java's wrapper"
+        return Finding("surroundings", WARNING, f"{user_folder()}: {why}", remedy)
+    told = [f"{name} is not heeded" for name in surroundings.LEFT_ASIDE]
+    told += [f"{folder} joins in" for folder in _joined()]
+    return Finding("surroundings", OK, "; ".join(told) or "nothing that is not ours")
+
+
+def _temporary() -> str:
+    """Return why no temporary file can be written; empty where one can."""
+    try:
+        tempfile.TemporaryFile().close()
+    except OSError as error:
+        return error.strerror
+    return ""
+
+
+def _joined() -> list[str]:
+    """Return the folders elsewhere on Python's path that have the names of our packages."""
+    packages = (datasets, experiments, operators)
+    return sorted({place for each in packages for place in each.__path__
+                   if Path(place).resolve().parent != ROOT})  # fmt: skip
+
+
 def numba_cache() -> Finding:
-    """Say where compiled kernels are kept, and whether they can be."""
+    """Say where compiled kernels are cached, and whether they can be written there."""
     folder = cache_folder()
-    existing = folder
-    while not existing.exists():
-        existing = existing.parent
-    if not os.access(existing, os.W_OK):
+    if why := _why_not(folder):
         remedy = "name a folder that can be written with NUMBA_CACHE_DIR: every start compiles anew"
-        return Finding("numba cache", PROBLEM, f"{folder} cannot be written", remedy)
+        return Finding("numba cache", PROBLEM, f"{folder} cannot be written: {why}", remedy)
     files = _files(folder)
     size = sum(files)
     found = f"{len(files)} files, {size / (1 << 20):.0f} MiB at {folder}"
@@ -215,6 +276,7 @@ def _files(folder: Path) -> list[int]:
 
 CHECKS: tuple[Callable[[], Finding], ...] = (
     java,
+    spark,
     python,
     cores,
     governor,
@@ -222,5 +284,6 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     load,
     memory,
     disk,
+    around,
     numba_cache,
 )

@@ -1,7 +1,7 @@
-"""Compiling what groups need before anything is timed, on all cores: a job of the workflow.
+"""Compiling the kernels of all groups before anything is timed, on all cores: a workflow job.
 
-Groups share most of their kernels. Each is asked for once, by whichever core is free next: a job a
-group would start thirteen processes of which ten find nothing left to do, and two side by side
+Groups share most of their kernels. Each kernel is compiled once, by the next free core: with a job
+for each group, ten of thirteen processes would find nothing left to do, and two concurrent ones
 would compile the same kernels.
 """
 
@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments import families, plan, profiles
-from experiments.measure import bench_of, reference_bench
+from experiments.job import bench_of, reference_bench
 from experiments.records.columns import CLOSED
 from experiments.timing.task import Group
 from operators import registry
 
 
 class Wanted(NamedTuple):
-    """A setting whose kernels are asked for: a task of a group, by its place, in one phase.
+    """A setting whose kernels are needed: a task of a group, by index, in one phase.
 
     Without a group it is the setting that every process measures.
     """
@@ -45,23 +45,23 @@ def compile_groups(
     Parameters
     ----------
     groups : sequence of str
-        Their names.
+        Names of the groups.
     profile_path : str or Path
         A profile's file, or its name.
     datasets : mapping of str to str
         Folder of the dataset of each role that the groups run on.
     cores : int
-        Processes side by side.
+        Number of concurrent processes.
     say : callable
-        Takes a line whenever one setting's are done.
+        Takes a line whenever the kernels of one setting are done.
 
     Raises
     ------
     UsageError
-        When something given is unknown, or a dataset is not what a group runs on.
+        When an argument is unknown, or a dataset does not suit a group.
     """
     wanted = _wanted(groups, profile_path)
-    # Spawned: a fork would have the locks of threads that it does not have.
+    # Spawned: a fork would inherit locks whose threads it does not have.
     context = multiprocessing.get_context("spawn")
     workers = max(1, min(cores, len(wanted)))
     with ProcessPoolExecutor(workers, context, _collect_seldom) as pool:
@@ -71,9 +71,9 @@ def compile_groups(
 
 
 def _collect_seldom() -> None:
-    """Have Python's cycle collector look less often: most of what a compiler makes stays a while.
+    """Run Python's cycle collector less often: most objects of a compiler live for a while.
 
-    Compiling a pipeline took 23.2 and 22.5 s of processor time, and without it 21.7 and 21.5.
+    Compiling a pipeline took 23.2 and 22.5 s of processor time, and with this 21.7 and 21.5.
     """
     gc.set_threshold(50_000, 20, 100)
 
@@ -93,7 +93,7 @@ def _wanted(groups: Sequence[str], profile_path: str | Path) -> list[Wanted]:
 
 
 def _compile(each: Wanted, profile_path: str | Path, datasets: Mapping[str, str]) -> str:
-    """Compile what one setting needs, and say what that was."""
+    """Compile the kernels of one setting, and return a line about them."""
     if each.group is None:
         bench = reference_bench()
     else:

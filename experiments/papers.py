@@ -1,7 +1,8 @@
 """Finds every paper: a folder of ``experiments`` with a ``figures.py`` that ends with ``PAPER``.
 
-Beside it lie ``published.yaml`` (what the paper states), ``second_reading.yaml`` and, where they
-are needed, ``comparators.py``, ``quantities.py`` and what only this paper has.
+The folder also has ``published.yaml`` (the paper's statements), ``second_reading.yaml`` and, where
+needed, ``fidelity.yaml`` (deviations from the paper), ``comparators.py``, ``quantities.py`` and
+other modules of this paper only.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from types import ModuleType
 import experiments
 from experiments.declare import Figure, Paper
 from operators.contract import UsageError
+from operators.declaring import declares
 
 
 @cache
@@ -23,6 +25,7 @@ def _folders() -> dict[str, Path]:
         file.parent.name: file.parent
         for folder in experiments.__path__
         for file in Path(folder).glob("*/figures.py")
+        if declares(file, "PAPER")
     }
     return dict(sorted(found.items()))
 
@@ -50,6 +53,11 @@ def published_file(paper_id: str) -> Path:
     return folder_of(paper_id) / "published.yaml"
 
 
+def fidelity_file(paper_id: str) -> Path:
+    """Return the fidelity.yaml of a paper, which says what differs from it; some have none."""
+    return folder_of(paper_id) / "fidelity.yaml"
+
+
 @cache
 def paper(paper_id: str) -> Paper:
     """Return one paper.
@@ -57,7 +65,7 @@ def paper(paper_id: str) -> Paper:
     Raises
     ------
     UsageError
-        When there is no such paper, or its declaration bears another name than its folder.
+        When there is no such paper, or the declaration bears another name than the folder.
     """
     folder_of(paper_id)
     declared: Paper = importlib.import_module(f"experiments.{paper_id}.figures").PAPER

@@ -1,10 +1,10 @@
-"""What a profile measures: the settings of all figures, in groups, and about how long that takes.
+"""The work of a profile: the settings of all figures, in groups, and about how long they take.
 
 A *setting* belongs to no figure: figures that show the same one share its rows, unless they are of
 two papers and in two groups. A *group* is the settings that are compared with each other, by
-default those of one family on one dataset and query.
-A process measures a whole group, a repetition of it. What a group holds does not depend on which
-paper was asked for, so that a run of one paper and a run of all of them find the same results.
+default those of one family on one dataset and query. A process measures a whole group, a repetition
+of it. The content of a group does not depend on the requested papers, so that a run of one paper
+and a run of all of them find the same results.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from datasets import catalog, recorded
+from datasets.ahead import Wanted
 from experiments import papers, series
 from experiments.declare import (
     EACH_PROCESS,
     EACH_ROUND,
     OFFERED_RATE,
     ONCE,
+    TWICE,
     Figure,
     Sweep,
 )
@@ -29,41 +31,49 @@ from experiments.profiles import Profile
 from experiments.records import keys, quantities
 from experiments.records.columns import CLOSED, COMMON, OPEN, SUSTAINED
 from experiments.timing import machine
+from experiments.timing.bench import COOL, WARM
 from experiments.timing.task import Group, Task
+from experiments.timing.threads import MOST_STRETCH, SCHEDULER_ROUNDS, TURN_SECONDS
 from operators import registry
 from operators.contract import UsageError
+from operators.running import pinning
 
 # Kinds of run that every family has.
 SHARED_PHASES = (CLOSED, OPEN, COMMON, SUSTAINED)
-OFTEN = (EACH_ROUND, EACH_PROCESS, ONCE)
+OFTEN = (EACH_ROUND, EACH_PROCESS, ONCE, TWICE)
 
-# The setting that every process measures, whatever its group: it needs no data, and has a core for
-# each of its two threads nearly everywhere.
+# The setting that every process measures, whatever the group: it needs no data, and has a core for
+# each of two threads nearly everywhere.
 REFERENCE = ("gate", "t-gate", {"sources": 1})
 
-# Beside each slice or open run: its threads, allocation, the sentinel, the comparison with the
+# In addition to each slice or open run: threads, allocation, the sentinel, the comparison with the
 # oracle. This and the next three were measured on two cores of a Xeon (Sapphire Rapids).
-OVERHEAD_SECONDS = 0.035
-# Lengths lie on a grid, so that a run is a little longer than was asked for, and it is as long as
-# its least number of windows takes.
+OVERHEAD_SECONDS = 0.04
+# Settings that count threads; some have one or two more.
+THREADS = ("inputs", "sources", "readers", "workers", "threads", "update_threads", "instances")
+# Lengths lie on a grid, so that a run is a little longer than requested, and it is at least as long
+# as the least number of windows takes.
 STRETCH, LEAST_RUN_SECONDS = 1.1, 0.06
-# Once a setting: the trial that fixes the length of its slices, and what it must put out.
+# Once a setting: the trial that fixes the length of slices, and the expected output.
 TRIAL_SECONDS = 0.08
 # Once a process: starting it, waiting for quiet, reading compiled kernels.
 START_SECONDS = 3.0
-# And loading the data, and splitting it into streams, a row.
+# Once a fork: its end, and the first writes to shared pages.
+FORK_SECONDS = 0.05
+# Loading the data, and splitting it into streams, a row.
 LOAD_SECONDS, SPLIT_SECONDS = 1.2e-7, 1e-7
 
 
 def tasks_of(figure: Figure, profile: Profile) -> list[Task]:
-    """Return the tasks that a figure needs.
+    """Return the tasks that a figure needs, none where the profile does not show it.
 
-    At the last value of every sweep all lines run at a common rate too, and the paper's sustained
-    rates are searched: of figures that show open runs at all.
+    At the last value of every sweep, all lines also run at a common rate where the figure shows
+    one, and the paper's lines get a rate search where it shows slices and open runs.
     """
+    if profile.size in figure.absent_from:
+        return []
     phases = quantities.phases_of(figure)
     own = [quantities.phase(figure.family, each) for each in phases if each not in SHARED_PHASES]
-    often = {how: tuple(e.name for e in own if e.often == how) for how in OFTEN}
     fractions = (profile.open_fraction,) if OPEN in phases else ()
     if figure.x == OFFERED_RATE:
         fractions = tuple(sorted({*profile.rate_fractions, *figure.beyond, *fractions}))
@@ -73,8 +83,11 @@ def tasks_of(figure: Figure, profile: Profile) -> list[Task]:
     for line in series.measured(figure):
         for swept in _swept(figure.free, profile.size, ours=line not in figure.lines):
             settings = series.resolved(figure, line, swept)
-            if not figure.has(settings):
+            if not figure.includes(settings):
                 continue
+            often = {
+                how: tuple(e.name for e in own if e.often_at(settings) == how) for how in OFTEN
+            }
             at_most = bool(most) and swept == most
             searched = {CLOSED, OPEN} <= set(phases) and line in figure.lines and at_most
             found.append(
@@ -87,7 +100,8 @@ def tasks_of(figure: Figure, profile: Profile) -> list[Task]:
                     phases=often[EACH_ROUND],
                     seldom=often[EACH_PROCESS],
                     once=often[ONCE],
-                    processes=quantities.beside(figure.family).processes(settings),
+                    twice=often[TWICE],
+                    processes=quantities.overhead(figure.family).processes(settings),
                     sliced=sliced,
                 )
             )
@@ -95,7 +109,7 @@ def tasks_of(figure: Figure, profile: Profile) -> list[Task]:
 
 
 def _swept(sweeps: Iterable[Sweep], size: str, ours: bool) -> Iterator[dict[str, Any]]:
-    """Yield each combination of swept values; fewer of them for a series of ours."""
+    """Yield each combination of swept values; fewer of them for series of the extended form."""
     sweeps = list(sweeps)
     for values in product(*(sweep.values[size] for sweep in sweeps)):
         kept = (
@@ -107,7 +121,7 @@ def _swept(sweeps: Iterable[Sweep], size: str, ours: bool) -> Iterator[dict[str,
 
 
 def group_name(figure: Figure, settings: Mapping[str, Any]) -> str:
-    """Return the name of the group that one of a figure's settings is measured in."""
+    """Return the name of the group that measures one of a figure's settings."""
     if figure.measured_with:
         return figure.measured_with
     family = registry.family(figure.family)
@@ -156,15 +170,15 @@ def _with(group: Group | None, name: str, figure: Figure, task: Task) -> Group:
 
 
 def _check_apart(found: Iterable[Group]) -> None:
-    """Refuse a setting in two groups of a paper: its figures could not tell whose row to show.
+    """Refuse a setting in two groups of a paper: its figures could not choose between two rows.
 
-    Groups of different papers may share one: a paper reads the rows of its own groups only.
+    Groups of different papers may share one: a paper reads only the rows of its groups.
     """
     where: dict[tuple, str] = {}
     for group in found:
         shown_by = dict.fromkeys(paper for paper, _ in group.figures)
         for task, paper in product(group.tasks, shown_by):
-            other = where.setdefault((paper, group.family, task.place), group.id)
+            other = where.setdefault((paper, group.family, task.identity), group.id)
             if other != group.id:
                 raise UsageError(
                     f"{task.variant} at the same setting is in the groups {other!r} and"
@@ -173,11 +187,11 @@ def _check_apart(found: Iterable[Group]) -> None:
 
 
 def _merged(tasks: Iterable[Task]) -> tuple[Task, ...]:
-    """Return each setting once, with all runs that any of its tasks has."""
+    """Return each setting once, with all runs that any of the tasks has."""
     found: dict[tuple, Task] = {}
     for task in tasks:
-        other = found.setdefault(task.place, task)
-        found[task.place] = replace(
+        other = found.setdefault(task.identity, task)
+        found[task.identity] = replace(
             other,
             fractions=tuple(sorted({*other.fractions, *task.fractions})),
             common=other.common or task.common,
@@ -185,6 +199,7 @@ def _merged(tasks: Iterable[Task]) -> tuple[Task, ...]:
             phases=tuple(dict.fromkeys((*other.phases, *task.phases))),
             seldom=tuple(dict.fromkeys((*other.seldom, *task.seldom))),
             once=tuple(dict.fromkeys((*other.once, *task.once))),
+            twice=tuple(dict.fromkeys((*other.twice, *task.twice))),
             sliced=other.sliced or task.sliced,
         )
     return tuple(found.values())
@@ -204,18 +219,18 @@ def group(name: str, profile: Profile) -> Group:
     return there[name]
 
 
-# --- what decides a group's results --------------------------------------------------------------
+# --- the inputs that decide a group's results ----------------------------------------------------
 
 
 def group_key(group: Group, profile: Profile, data: object) -> str:
-    """Return a hash of all that the results of a group depend on, the number of processes apart.
+    """Return a hash of all that a group's results depend on, except the number of processes.
 
     Parameters
     ----------
     group : Group
     profile : Profile
     data : object
-        What decides the rows of its dataset; None where the driver makes the tuples.
+        The inputs that decide the dataset's rows; None where the driver makes the tuples.
     """
     common = keys.conditions(group.family, data, profile.keyed, machine.identity())
     variants = sorted({task.variant for task in group.tasks})
@@ -232,14 +247,22 @@ def group_key(group: Group, profile: Profile, data: object) -> str:
 
 
 def generated_identity(dataset: str, size: str, seed: int) -> str:
-    """Return a hash of all that decides the rows of a generated dataset."""
+    """Return a hash of all inputs that decide the rows of a generated dataset."""
     rows = catalog.dataset(dataset).rows_of(size)
     source = keys.module_digest(f"datasets.{dataset}.generate", "datasets.generate")
     return keys.digest_of([dataset, rows, seed, source])
 
 
+def datasets_wanted(names: Iterable[str], size: str, seed: int) -> dict[str, Wanted]:
+    """Return the number of rows and the identity of each generated dataset at a size."""
+    return {
+        name: Wanted(catalog.dataset(name).rows_of(size), generated_identity(name, size, seed))
+        for name in sorted(names)
+    }
+
+
 def recorded_identity(role: str, mapping: Path, files: Iterable[Path]) -> str:
-    """Return a hash of all that decides the rows of an imported dataset; files go by date."""
+    """Return a hash of all inputs that decide the rows of an imported dataset; files go by date."""
     seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files)]
     content = Path(mapping).read_text(encoding="utf-8")
     return keys.digest_of([content, seen, keys.module_digest(*recorded.modules_of(role))])
@@ -248,18 +271,36 @@ def recorded_identity(role: str, mapping: Path, files: Iterable[Path]) -> str:
 # --- how long it takes ---------------------------------------------------------------------------
 
 
-def task_seconds(family: str, task: Task, profile: Profile) -> float:
-    """Return about how long all runs of a task take that every process makes.
+def repetitions(group: Group, profile: Profile, started: int) -> list[int]:
+    """Return the numbers of the repetitions that a started process makes, itself or by forks."""
+    if profile.forks == 1 or not quantities.overhead(group.family).forks:
+        return [started]
+    return list(range((started - 1) * profile.forks + 1, started * profile.forks + 1))
 
-    Compilation is left out, and so are searches and what is run once.
+
+def task_seconds(family: str, task: Task, profile: Profile) -> float:
+    """Return about how long the runs of a task take that every repetition makes.
+
+    Compilation is left out, and so are runs once a started process, or once in all.
     """
-    beside = quantities.beside(family)
-    closed_run = _run_seconds(profile.closed_seconds)
-    closed_run += beside.run(task.settings, profile.closed_seconds)
-    closed = profile.closed_rounds * task.closed_runs * closed_run
-    opened = profile.open_rounds * task.open_runs * _run_seconds(profile.open_seconds)
-    once = TRIAL_SECONDS * task.sliced + beside.setting(task.settings)
-    return once + closed + opened + _own_seconds(family, task, task.seldom, profile)
+    closed = profile.closed_rounds * task.closed_runs * _closed_seconds(family, task, profile)
+    return closed + profile.open_rounds * task.open_runs * _run_seconds(profile.open_seconds)
+
+
+def started_seconds(family: str, task: Task, profile: Profile) -> float:
+    """Return about how long a task takes once a started process: trial, oracle, rehearsal."""
+    once = TRIAL_SECONDS * task.sliced + quantities.overhead(family).setting(task.settings)
+    if profile.forks > 1 and quantities.overhead(family).forks and task.sliced:
+        once += _closed_seconds(family, task, profile)
+    return once + _own_seconds(family, task, task.seldom, profile)
+
+
+def _closed_seconds(family: str, task: Task, profile: Profile) -> float:
+    """Return about how long a slice takes: longer where many threads share few cores."""
+    threads = 1 + sum(task.settings.get(name, 0) for name in THREADS)
+    longer = SCHEDULER_ROUNDS * TURN_SECONDS * threads / pinning.cores() / (COOL - WARM)
+    asked = min(max(profile.closed_seconds, longer), MOST_STRETCH * profile.closed_seconds)
+    return _run_seconds(asked) + quantities.overhead(family).run(task.settings, asked)
 
 
 def _own_seconds(family: str, task: Task, phases: Iterable[str], profile: Profile) -> float:
@@ -268,30 +309,40 @@ def _own_seconds(family: str, task: Task, phases: Iterable[str], profile: Profil
     return sum(of(task.settings, profile.closed_seconds) + OVERHEAD_SECONDS for of in each)
 
 
-def search_seconds(group: Group, profile: Profile) -> float:
-    """Return about how long the rate searches of a group take, and what else one process makes."""
-    probes = sum(task.probes for task in group.tasks) * _run_seconds(profile.probe_seconds)
-    return probes + sum(_own_seconds(group.family, t, t.once, profile) for t in group.tasks)
+def _seldom_seconds(group: Group, profile: Profile, repetition: int) -> float:
+    """Return about how long the runs take that only the first two repetitions make."""
+    first = repetition == 1
+    seconds = 0.0
+    for task in group.tasks if repetition <= 2 else ():
+        phases = (*task.twice, *task.once) if first else task.twice
+        seconds += _own_seconds(group.family, task, phases, profile)
+        if first:
+            seconds += task.probes * _run_seconds(profile.probe_seconds)
+    return seconds
 
 
 def _run_seconds(seconds: float) -> float:
     return max(STRETCH * seconds, LEAST_RUN_SECONDS) + OVERHEAD_SECONDS
 
 
-def seconds(group: Group, profile: Profile) -> float:
-    """Return about how long all tasks of a group take once, compilation and search apart."""
+def seconds(group: Group, profile: Profile, started: int = 1) -> float:
+    """Return about how long a started process takes for a group, without compilation."""
     rows = 0
     if group.role is not None:
         rows = catalog.dataset(catalog.generated_for(group.role)).rows_of(profile.size)
-    # Data is split once for each combination of the family's own settings, whatever the variant.
+    # Data is split once for each combination of the family's settings, whatever the variant.
     own = [each.name for each in registry.family(group.family).settings]
     splits = len({tuple(task.settings[name] for name in own) for task in group.tasks})
-    data = rows * (LOAD_SECONDS + splits * SPLIT_SECONDS)
-    return (
-        START_SECONDS
-        + data
-        + sum(task_seconds(group.family, task, profile) for task in group.tasks)
-    )
+    numbers = repetitions(group, profile, started)
+    taken = START_SECONDS + rows * (LOAD_SECONDS + splits * SPLIT_SECONDS)
+    taken += FORK_SECONDS * len(numbers) * (len(numbers) > 1)
+    first = group.in_process(numbers[0])
+    taken += sum(started_seconds(group.family, task, profile) for task in first.tasks)
+    for number in numbers:
+        made = group.in_process(number)
+        taken += sum(task_seconds(group.family, task, profile) for task in made.tasks)
+        taken += _seldom_seconds(made, profile, number)
+    return taken
 
 
 @dataclass(frozen=True)
@@ -304,7 +355,7 @@ class Line:
 
 
 def plan(profile: Profile, chosen: Iterable[str] | None = None) -> list[Line]:
-    """Return what a profile measures for some papers, a line a group.
+    """Return the plan of a profile for some papers, a line a group.
 
     Raises
     ------
@@ -315,33 +366,38 @@ def plan(profile: Profile, chosen: Iterable[str] | None = None) -> list[Line]:
 
 
 def _line(group: Group, profile: Profile) -> Line:
-    """Return what is measured of a group, by all processes together."""
-    made = [group.in_process(number) for number in range(1, profile.repetitions + 1)]
-    runs = sum(each.runs(profile.closed_rounds, profile.open_rounds) for each in made)
-    took = sum(seconds(each, profile) for each in made) + search_seconds(group, profile)
-    return Line(group, runs, took / 60)
+    """Return the line of a group: runs and minutes of all processes together."""
+    runs, taken = 0, 0.0
+    for started in range(1, profile.repetitions + 1):
+        numbers = repetitions(group, profile, started)
+        each = (group.in_process(number) for number in numbers)
+        runs += sum(one.runs(profile.closed_rounds, profile.open_rounds) for one in each)
+        runs += sum(len(task.seldom) for task in group.in_process(numbers[0]).tasks)
+        taken += seconds(group, profile, started)
+    return Line(group, runs, taken / 60)
 
 
 def text(profile: Profile, lines: Iterable[Line]) -> str:
-    """Return a plan as text, its sum in the last line."""
+    """Return a plan as text, with the sum in the last line."""
     lines = list(lines)
     told = [f"profile {profile.name}: {profile.title}"]
     width = max((len(line.group.id) for line in lines), default=0)
     for line in lines:
         told.append(
             f"  {line.group.id:{width}} {len(line.group.tasks):4} settings {line.runs:5} runs"
-            f" {line.minutes:6.1f} min  {figures_told(line.group.figures)}"
+            f" {line.minutes:6.1f} min  {figures_text(line.group.figures)}"
         )
     runs = sum(line.runs for line in lines)
     minutes = sum(line.minutes for line in lines)
+    forks = f" and {profile.forks} forks of each" * (profile.forks > 1)
     told.append(
         f"  together {runs} runs, about {minutes:.0f} min of measuring in {profile.repetitions}"
-        f" process{'es' * (profile.repetitions > 1)} a group, compilation and data apart"
+        f" process{'es' * (profile.repetitions > 1)} a group{forks}, compilation and data apart"
     )
     return "\n".join(told)
 
 
-def figures_told(figures: Iterable[tuple[str, str]]) -> str:
+def figures_text(figures: Iterable[tuple[str, str]]) -> str:
     """Return the figures of a group by paper: "multiway_aggregation 8, 9 and 14"."""
     by_paper: Mapping[str, list[str]] = {}
     for paper, figure in figures:

@@ -1,4 +1,4 @@
-"""What a paper's model predicts for a figure; a figure names its model (``Figure.model``)."""
+"""Predictions of a paper's model for a figure; a figure names the model (``Figure.model``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Prediction(NamedTuple):
         Name of a quantity.
     value : float
     fitted : bool
-        Whether the model was fitted to what was measured there, so that it predicts nothing.
+        Whether the model was fitted to the measured value there, and so predicts nothing.
     """
 
     variant: Series
@@ -31,15 +31,16 @@ class Prediction(NamedTuple):
 
 
 class Predictions(NamedTuple):
-    """Everything that a model predicts for a figure.
+    """All predictions of a model for a figure.
 
     Attributes
     ----------
     source : str
-        What the values follow from, for the key: "model, fitted at w = 4,096".
+        The basis of the values, for the key: "model, fitted at w = 4,096".
     values : tuple of Prediction
     lacking : str
         Why a line that was measured has no values; empty when none is lacking.
+        Why a measured line has no values; empty when none is lacking.
     """
 
     source: str

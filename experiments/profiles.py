@@ -1,7 +1,7 @@
 """A profile: how long, how often and at which settings everything is measured.
 
-Profiles are files of ``workflow/config``; their schema there has a sentence for each key and
-refuses a key that it does not know. Snakemake and ``millrace plan`` read them through this module.
+Profiles are files of ``workflow/config``; the schema there has a sentence for each key and refuses
+unknown keys. Snakemake and ``millrace plan`` read them through this module.
 """
 
 from __future__ import annotations
@@ -28,19 +28,21 @@ class Profile:
     ----------
     name, title : str
     next : str or None
-        The profile that gives more than this one.
+        The next larger profile.
     size : str
-        Which of the declared values of each sweep are measured, and how many rows of each dataset.
+        Selects the values of each sweep, and the number of rows of each dataset.
     repetitions : int
-        Processes that each measure a group.
+        Processes that are started for each group.
+    forks : int
+        Children of each process that measure, or 1 where the process itself measures.
     closed_seconds, open_seconds : float
         Length of a closed slice and of an open run.
     closed_rounds, open_rounds : int
-        How many of them each process makes of a setting.
+        Their number for each setting in each process.
     open_fraction : float
         Rate of a latency point over the variant's throughput.
     rate_fractions : tuple of float
-        The same for figures with the rate on their x axis.
+        The same for figures with the rate on the x axis.
     probes : int
         Most open runs of a rate search; 0 for no search.
     probe_seconds : float
@@ -53,6 +55,7 @@ class Profile:
     next: str | None
     size: str
     repetitions: int
+    forks: int
     closed_seconds: float
     closed_rounds: int
     open_seconds: float
@@ -65,7 +68,7 @@ class Profile:
 
     @property
     def lengths(self) -> Lengths:
-        """How long its runs last."""
+        """The lengths and numbers of the runs."""
         return Lengths(
             self.closed_seconds,
             self.open_seconds,
@@ -78,24 +81,24 @@ class Profile:
 
     @property
     def keyed(self) -> dict[str, Any]:
-        """Its lengths and rates: what of it a measured value depends on."""
+        """The lengths and rates: the part of the profile that a measured value depends on."""
         rates = (*self.rate_fractions, self.probes)
-        return {**asdict(self.lengths), "rates": rates}
+        return {**asdict(self.lengths), "rates": rates, "forks": self.forks}
 
 
 def names() -> list[str]:
-    """Return the names of the profiles there are."""
+    """Return the names of all profiles."""
     found = (path.stem for path in CONFIG.glob("*.yaml"))
     return sorted(name for name in found if name != "config" and not name.endswith(".schema"))
 
 
 def load(name_or_path: str | Path, repetitions: int = 0) -> Profile:
-    """Return the profile of that name, or of that file, with so many processes unless 0.
+    """Return the profile of that name or file, with `repetitions` processes unless 0.
 
     Raises
     ------
     UsageError
-        When there is no such profile, or it does not fit its schema.
+        When there is no such profile, or it does not fit the schema.
     """
     path = Path(name_or_path)
     if path.suffix != ".yaml":
@@ -110,6 +113,20 @@ def load(name_or_path: str | Path, repetitions: int = 0) -> Profile:
     return replace(profile, repetitions=repetitions) if repetitions else profile
 
 
+def of_rows(name: str, size: str) -> Profile:
+    """Return the profile that rows name, or, where it is none of ours, one of their size.
+
+    Raises
+    ------
+    UsageError
+        When there is none of that size, either.
+    """
+    for other in [name, *names()]:
+        if other in names() and (profile := load(other)).size == size:
+            return profile
+    raise UsageError(f"no profile measures the size {size!r}; profiles are: {_listed()}")
+
+
 def parse(content: Any, name: str) -> Profile:
     """Return the profile with this content; `name` is for messages.
 
@@ -120,7 +137,7 @@ def parse(content: Any, name: str) -> Profile:
     """
     schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
     try:
-        # Not jsonschema, whose formats take a second to import: every measured group would pay.
+        # Not jsonschema, whose formats take a second to import, for every measured group.
         fastjsonschema.validate(schema, content)
     except fastjsonschema.JsonSchemaException as error:
         told = _one_line(error).removeprefix("data")

@@ -1,6 +1,7 @@
-"""Which series a figure shows, how each is drawn, and at which settings it is measured.
+"""The series of a figure: how each is drawn, and at which settings it is measured.
 
-How a series is drawn and which ``_extended`` figures show it stand in the ``VARIANT`` of its file.
+The drawing of a series, and the ``_extended`` figures that show it, are declared in the ``VARIANT``
+of its file.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from operators.contract import Look, Shown, UsageError, Variant
 
 
 class Drawn(NamedTuple):
-    """How a series is shown.
+    """The presentation of a series.
 
-    Its title, its look (None: chosen by its id), whether it is ours: in no figure of a paper, and
-    whether it does the work of the others.
+    Title; look (None: chosen by the id); whether it is ours, and so in no figure of a paper; and
+    whether it does the same work as the others.
     """
 
     title: str
@@ -28,7 +29,7 @@ class Drawn(NamedTuple):
 
 
 def drawn(family: str, line: Series) -> Drawn:
-    """Return how a series of a family is shown, the same in every figure.
+    """Return the presentation of a series of a family, the same in every figure.
 
     Examples
     --------
@@ -40,7 +41,7 @@ def drawn(family: str, line: Series) -> Drawn:
     try:
         variant = registry.variant(family, line.variant)
     except UsageError:
-        # Recorded by another version of Millrace: its id is all there is to show.
+        # Recorded by another version of Millrace: only the id is known.
         return Drawn(line, None, True)
     figures = [figure for paper in papers.papers() for figure in paper.figures]
     ours = (family, line) not in {(each.family, own) for each in figures for own in each.lines}
@@ -54,15 +55,15 @@ def drawn(family: str, line: Series) -> Drawn:
 
 
 def _shown(variant: Variant) -> list[tuple[Series, Shown]]:
-    """Return the series of a variant at other settings than its defaults."""
+    """Return the series of a variant at other settings than the defaults."""
     return [(Series(f"{variant.id}:{shown.settings}"), shown) for shown in variant.shown]
 
 
 def measured(figure: Figure) -> tuple[Series, ...]:
-    """Return every series of a figure: the paper's lines, then those of its ``_extended`` form.
+    """Return every series of a figure: the paper's lines, then those of the ``_extended`` form.
 
-    The latter are all that name the figure in their ``VARIANT``; a figure whose query a variant
-    does not take cannot show it.
+    The latter are all that name the figure in their ``VARIANT``, except variants that do not take
+    the figure's query.
     """
     family, paper = registry.family(figure.family), paper_of(figure)
     query = figure.settings.get("query")
@@ -76,10 +77,10 @@ def measured(figure: Figure) -> tuple[Series, ...]:
 
 
 def resolved(figure: Figure, line: Series, swept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every setting of a series in a figure: what is given, and the defaults of the rest.
+    """Return every setting of a series in a figure: the given ones, and the defaults of the rest.
 
-    Of what is swept, a series has what its variant takes: one that no chain length means anything
-    to is the same at each of them.
+    Swept settings that the variant does not take are left out: a variant without chains is the same
+    at every chain length.
 
     Raises
     ------
@@ -94,7 +95,7 @@ def resolved(figure: Figure, line: Series, swept: Mapping[str, Any]) -> dict[str
 
 
 def meaningless(figure: Figure, line: Series) -> set[str]:
-    """Return the swept settings that mean nothing to a series, and something to another line."""
+    """Return the swept settings that apply to another line but not to this series."""
 
     def lacking(line: Series) -> set[str]:
         variant = registry.variant(figure.family, line.variant)

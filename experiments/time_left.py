@@ -1,8 +1,8 @@
-"""How long the measurements of a run still need, told by those that are there already.
+"""How long the measurements of a run still need, estimated from the finished ones.
 
-A plan knows how long runs last, and this machine's share of it only roughly. So what a group's
-repetitions took counts for those it still lacks; for a group without any, the plan is stretched as
-far as it was wrong about the others.
+A plan knows the lengths of runs, but the speed of this machine only roughly. So the times of a
+group's finished repetitions are used for the missing ones; for a group without any, the plan is
+scaled by its error for the other groups.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def seconds_taken(file: Path) -> float | None:
     with file.open(encoding="utf-8") as lines:
         found = [json.loads(line) for line in lines]
     runs = [row for row in found if "started_at" in row]
-    # Beside its runs each process has a line of its own.
+    # In addition to the runs each process has one line.
     if not runs or len(found) - len(runs) != 1:
         return None
     begin, end = min(row["started_at"] for row in runs), max(row["ended_at"] for row in runs)
@@ -44,10 +44,9 @@ def seconds_left(
     planned_left: dict[str, float] = {}
     planned_done, taken = dict.fromkeys(groups, 0.0), dict.fromkeys(groups, 0.0)
     for name, group in groups.items():
-        once = plan.search_seconds(group, profile)
         planned_left[name] = 0.0
         for number, file in enumerate(files[name], start=1):
-            planned = plan.seconds(group.in_process(number), profile) + once * (number == 1)
+            planned = plan.seconds(group, profile, number)
             took = seconds_taken(file) if file.exists() else None
             if not file.exists():
                 planned_left[name] += planned

@@ -1,5 +1,5 @@
-"""What each subcommand of ``millrace`` does: a module a command, over what the workflow calls.
+"""The subcommands of ``millrace``: a module per command, over the code that the workflow calls.
 
-``arguments`` has all of their options and imports nothing that takes time, so that ``--help`` and
-a slip in an option are answered at once.
+``arguments`` has the options of all commands and imports nothing slow, so that ``--help`` and
+mistakes in the options are answered at once.
 """

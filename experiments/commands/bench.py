@@ -6,14 +6,13 @@ import argparse
 import itertools
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.commands.output import print_columns, print_json
-from experiments.commands.repetition import INTERRUPTED, Spec, measure_each
+from experiments.commands.repetition import Spec, measure_each
 from experiments.commands.settings import check, ensure_dataset, split_settings
 from experiments.records import statistics
 from experiments.text import si
@@ -21,15 +20,16 @@ from experiments.timing import machine
 from experiments.timing.threads import check_rate, check_seconds
 from operators import registry
 from operators.contract import UsageError
-from operators.running.crew import RunFailed
+from operators.running.interrupts import raise_as_of
+from operators.running.run_threads import RunFailed
 
-# One process says nothing about the next; from six on there is an interval.
+# One process says nothing about the next; from six on there is a confidence interval.
 REPETITIONS_TO_COMPARE = statistics.PROCESSES_FOR_AN_INTERVAL
 FLAGS = ("oversubscribed", "saturated", "noisy")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure and print; 1 when a run failed or its output was wrong."""
+    """Measure and print; return 1 if a run failed or an output was wrong."""
     spec, repeat = make_spec(options)
     try:
         repetitions = _repetitions(spec, repeat)
@@ -53,12 +53,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def make_spec(options: argparse.Namespace) -> tuple[Spec, int]:
-    """Check the options and return what to measure and how often.
+    """Check the options and return the points to measure and the number of repetitions.
 
     Raises
     ------
     UsageError
-        When something is unknown or out of its limits; nothing was compiled or generated then.
+        When something is unknown or out of its limits; nothing is compiled or generated before.
     """
     variants = [registry.named(options.family, one) for one in options.variants]
     repeated = [one for one in options.variants if options.variants.count(one) > 1]
@@ -94,7 +94,7 @@ def _repetitions(spec: Spec, repeat: int) -> list[list[dict[str, Any]]]:
 
 
 def _in_fresh_process(spec: Spec) -> list[dict[str, Any]]:
-    """Measure `spec` in a process of its own, which shares our stderr and its live line."""
+    """Measure `spec` in a fresh process, which shares our stderr and the live line."""
     path = os.pathsep.join(filter(None, [str(machine.ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, "-m", "experiments.commands.repetition", json.dumps(spec._asdict())],
@@ -102,8 +102,7 @@ def _in_fresh_process(spec: Spec) -> list[dict[str, Any]]:
         env={**os.environ, "PYTHONPATH": path},
         check=False,
     )
-    if done.returncode in (INTERRUPTED, -signal.SIGINT):
-        raise KeyboardInterrupt
+    raise_as_of(done.returncode)
     if done.returncode != 0:
         raise RunFailed(f"repetition {spec.number} ended with status {done.returncode}")
     answer = json.loads(done.stdout)
@@ -119,8 +118,8 @@ def _in_fresh_process(spec: Spec) -> list[dict[str, Any]]:
 def combined(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return one object for the repetitions of a variant.
 
-    Throughput and latency are geometric means; a state holds when it held in any repetition; what
-    else belongs to one run (tuples, digest, seconds) is that of the run with the middle throughput.
+    Throughput and latency are geometric means; a state holds if it held in any repetition; values
+    of a single run (tuples, digest, seconds) are those of the run with the median throughput.
 
     Parameters
     ----------
@@ -146,7 +145,7 @@ def combined(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _ratios(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the ratio of throughputs of each pair, taken process by process."""
+    """Return the ratio of throughputs of each pair, paired process by process."""
     return [
         {
             "variants": [above["variant"], below["variant"]],
@@ -160,7 +159,7 @@ def _ratios(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _by_process(samples: Sequence[float]) -> dict[tuple[int, int], float]:
-    """Return samples by place: each is what a process of its own measured, in one round."""
+    """Return samples by (process, round): each process measured one sample, in one round."""
     return {(process, 1): sample for process, sample in enumerate(samples, 1)}
 
 
@@ -183,11 +182,29 @@ def _show(result: Mapping[str, Any]) -> None:
     if latency is not None:
         shown = ", ".join(f"{name} {value:.3g}" for name, value in latency.items())
         rows.append(("latency", f"{shown} ms"))
+    if result.get("speed_up"):
+        # A cheap pipeline depends on it more than on anything else.
+        way = result["transfer_ns"]
+        told = f"{result['speed_up']:.3g} times the serial loop"
+        far = "" if way is None else f"; a cache line takes {way:.0f} ns from core to core"
+        rows.append(("speed-up", told + far))
     rows.append(("run", f"{result['tuples']} tuples in {result['seconds']:.3g} s,"
                         f" {result['outputs']} out, digest {result['digest']}"))  # fmt: skip
+    rows += [("memory", told)] if (told := _memory(result)) else []
     states = [flag for flag in FLAGS if result[flag]]
     rows.append(("state", ", ".join(["valid" if result["valid"] else "INVALID", *states])))
     print_columns(rows)
+
+
+def _memory(result: Mapping[str, Any]) -> str:
+    """Return the memory of a run in words; empty where the system and the family do not tell."""
+    parts = []
+    if (peak := result["peak_rss_bytes"]) is not None:
+        more = max(peak - result["rss_before_bytes"], 0)
+        parts.append(f"peak {si(peak)}B resident, {si(more)}B of it since the run began")
+    if result["state_bytes"] is not None:
+        parts.append(f"state {si(result['state_bytes'])}B")
+    return ", ".join(parts)
 
 
 def _show_ratios(ratios: Sequence[Mapping[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""``millrace claims``: what a reader asks of each paper, and what was found here."""
+"""``millrace claims``: a reader's questions to each paper, and the answers found here."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 from experiments.commands.listing import list_findings
 from experiments.commands.output import print_json
-from experiments.judging.findings import headline, tally
+from experiments.judging.findings import headline, parts_text, tally
 from experiments.judging.lookup import figure_names
 
 WIDTH = 100
-BESIDE = ("size", "regime", "evidence")
+WITH_REASON = ("size", "regime", "evidence")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each finding with its answer and the statements under it, and how many have which."""
+    """Print each finding with its answer and statements, and a tally of the answers."""
     found = list_findings(options.results)
     if options.json:
         print_json(found)
@@ -40,6 +40,13 @@ def _headline(findings: list[Mapping[str, Any]]) -> str:
 
 def _print_finding(finding: Mapping[str, Any]) -> None:
     print(f"{_answer(finding)}: {finding['finding']}")
+    if finding["direction"] and len(finding["parts"]) > 1:
+        _print_indented(f"Parts: {parts_text(finding['parts'])}.")
+    asked = {part["id"]: part for part in finding["parts"] if part["asked"]}
+    for text in finding["because"]:
+        _print_indented(f"Why here: {text}.")
+    for text in finding.get("scaling", ()):
+        _print_indented(f"{text}.")
     for claim in finding["statements"]:
         uncounted = "" if claim["kind"] == "result" else f", {claim['kind']}"
         uncounted += f", repeats {claim['repeats']}" if claim["repeats"] else ""
@@ -47,9 +54,12 @@ def _print_finding(finding: Mapping[str, Any]) -> None:
         print(f"  {_answer(claim)}: {claim['id']} ({figures}{uncounted})")
         _print_indented(f"“{claim['quote']}”")
         _print_indented(claim["reason"])
-        beside = [claim[name]["text"] for name in BESIDE if claim[name]]
-        if beside:
-            _print_indented("; ".join(beside))
+        if claim["id"] in asked:
+            part = asked[claim["id"]]
+            _print_indented(f"As a part of the answer: {part['direction']}; {part['asked']}.")
+        more = [claim[name]["text"] for name in WITH_REASON if claim[name]]
+        if more:
+            _print_indented("; ".join(more))
     print()
 
 

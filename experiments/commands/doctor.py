@@ -1,4 +1,4 @@
-"""``millrace doctor``: what is wrong with this machine and how to mend it."""
+"""``millrace doctor``: problems of this machine, and their remedies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from experiments.doctor import PROBLEM, examine
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print every finding; 1 when one of them keeps Millrace from working."""
+    """Print every finding; return 1 if one of them keeps Millrace from working."""
     findings = examine()
     healthy = all(finding.state != PROBLEM for finding in findings)
     if options.json:

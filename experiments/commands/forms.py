@@ -1,7 +1,7 @@
-"""The options of ``millrace replay``: those of the form that the family and the variant ask for.
+"""The options of ``millrace replay``: those of the form that family and variant select.
 
-A family brings its form (``experiments/replay/<family>``). Families that the command calls
-by one name are one operator to who uses them; there the variant says whose form is meant.
+A family provides a form (``experiments/replay/<family>``). Families that share a name on the
+command line look like one operator to the user; there the variant selects the form.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from types import ModuleType
 
-from experiments import finding
+from experiments import discovery
 from operators import registry
 from operators.contract import UsageError
 
@@ -24,8 +24,8 @@ HELP_WIDTH = 90
 
 
 def add_families(parser: argparse.ArgumentParser, given: Sequence[str]) -> None:
-    """Add a parser for each name of a family that has a form; see ``Parser.later``."""
-    forms = {family: finding.replay_of(family) for family in finding.replayed()}
+    """Add a parser for each command-line name of a family with a form; see ``Parser.later``."""
+    forms = {family: discovery.replay_of(family) for family in discovery.replayed()}
     parser.epilog = "\n".join(form.EXAMPLES for form in forms.values())
     named = parser.add_subparsers(dest="family", metavar="FAMILY", required=True)
     names = set(map(registry.called, forms))
@@ -35,7 +35,7 @@ def add_families(parser: argparse.ArgumentParser, given: Sequence[str]) -> None:
         about = "; or ".join([first, *(each[:1].lower() + each[1:] for each in others)])
         named.add_parser(name, help=about, later=partial(_add_form, name, meant))
     for family in sorted(forms.keys() - names):
-        # By its id, which is taken and not shown.
+        # By id, which is accepted but not listed.
         named.add_parser(family, later=partial(_add_form, family, {family: forms[family]}))
 
 
@@ -45,7 +45,7 @@ def _add_form(
     parser: argparse.ArgumentParser,
     given: Sequence[str],
 ) -> None:
-    """Add the options of the form that is meant by what is given."""
+    """Add the options of the form that the given words select."""
     family = _family_meant(forms, given)
     if family is None:
         _add_choice(name, forms, parser, given)
@@ -54,18 +54,18 @@ def _add_form(
     parser.description, parser.epilog = f"{form.ABOUT}.", form.EXAMPLES
     parser.set_defaults(family=family)
     parser.add_argument("--json", action="store_true", help=JSON)
-    # Of most families a variant is named; a form that asks for something else says what.
+    # Most families take a variant; a form that takes something else describes it.
     metavar, meaning = getattr(form, "NAMED", (VARIANT, SEE))
     parser.add_argument("variant", metavar=metavar, help=meaning)
     form.add_arguments(parser)
 
 
 def _family_meant(forms: Mapping[str, ModuleType], given: Sequence[str]) -> str | None:
-    """Return the family that has the variant; the only one there is."""
+    """Return the family that has the named variant, or the only family."""
     if len(forms) == 1:
         return next(iter(forms))
     whose = {each.id: family for family in forms for each in registry.variants(family)}
-    # A variant stands first, or behind options: then it is the first word that may be one.
+    # The variant comes first, or after options: then it is the first word that names one.
     words = given if given and given[0].startswith("-") else given[:1]
     return next((whose[word] for word in words if word in whose), None)
 
@@ -76,16 +76,16 @@ def _add_choice(
     parser: argparse.ArgumentParser,
     given: Sequence[str],
 ) -> None:
-    """Prepare the help that says which variants take which form.
+    """Prepare the help that lists the variants of each form.
 
     Raises
     ------
     UsageError
-        When no help is asked for: a variant is missing, or there is none of that name.
+        When no help is requested: a variant is missing, or unknown.
     """
     if not any(word in HELP for word in given):
         if given and not given[0].startswith("-"):
-            # Of a family of this name that brings no form, if it is known at all.
+            # A variant of a family with this name but without a form, if it is known at all.
             variant = registry.named(name, given[0])
             raise UsageError(f"{name} {variant.id} cannot be replayed; see {parser.prog} --help")
         raise UsageError(f"name the {VARIANT} behind {name}; {SEE}, or {parser.prog} --help")

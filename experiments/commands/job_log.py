@@ -1,7 +1,7 @@
-"""What a job of the workflow prints, kept in a file beside the results as well as shown.
+"""The printed output of a workflow job, shown and also kept in a file next to the results.
 
-Live lines, which rewrite themselves with a carriage return, are shown only. A user's error ends
-the job as one line without a traceback; any other exception keeps its traceback in the file.
+Live lines, which rewrite themselves with a carriage return, are only shown. An error ends the job
+as one line without a traceback, a user's or any other; the file has the traceback of the latter.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TextIO
 
 from operators.contract import UsageError
-from operators.running.interrupts import interrupts_kept
+from operators.running.interrupts import how_it_ended, interrupts_kept
 
 
 class _Copied:
-    """A text stream that is also written to a file; anything else is the stream's own."""
+    """A text stream that is also written to a file; other attributes are the stream's."""
 
     def __init__(self, shown: TextIO, kept: TextIO) -> None:
         self._shown = shown
@@ -35,14 +35,20 @@ class _Copied:
 
 
 @contextlib.contextmanager
-def plain_errors() -> Iterator[None]:
-    """Turn a user's error inside the context into one line.
+def plain_errors(log: Path | None = None) -> Iterator[None]:
+    """Turn an error inside the context into one line.
+
+    Parameters
+    ----------
+    log : Path, optional
+        File that holds the traceback of an unforeseen error.
 
     Raises
     ------
     SystemExit
         With status 2 after a ``UsageError``, whose message was printed as ``millrace: ...``; with
-        status 130 after an interrupt.
+        128 plus the number of the signal after Ctrl-C, SIGTERM or SIGHUP; with 1 after any other
+        error, see `experiments.faults`.
     """
     try:
         with interrupts_kept():
@@ -50,19 +56,29 @@ def plain_errors() -> Iterator[None]:
     except UsageError as cause:
         print(f"millrace: {cause}", file=sys.stderr)
         raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        print("millrace: interrupted; what was finished is kept", file=sys.stderr)
-        raise SystemExit(130) from None
+    except KeyboardInterrupt as error:
+        said, status = how_it_ended(error)
+        print(f"millrace: {said}; what was finished is kept", file=sys.stderr)
+        raise SystemExit(status) from None
+    except Exception as error:
+        # Rarely needed.
+        from experiments import faults
+
+        known = faults.of_the_system(error)
+        if known is None and faults.shown():
+            raise
+        print(f"millrace: {known or faults.of_ours(error, log)}", file=sys.stderr)
+        raise SystemExit(1) from None
 
 
 @contextlib.contextmanager
 def kept_log(path: str | Path) -> Iterator[None]:
-    """Copy what is printed inside the context to `path`.
+    """Copy the output printed inside the context to `path`.
 
     Parameters
     ----------
     path : path
-        The log; its folder is made, and an older log is replaced.
+        The log; its folder is created, and an older log is replaced.
 
     Raises
     ------
@@ -75,13 +91,13 @@ def kept_log(path: str | Path) -> Iterator[None]:
         open(path, "w", encoding="utf-8") as kept,
         contextlib.redirect_stdout(_Copied(sys.stdout, kept)),
         contextlib.redirect_stderr(_Copied(sys.stderr, kept)),
-        plain_errors(),
+        plain_errors(path),
     ):
         try:
             yield
         except (UsageError, KeyboardInterrupt):
             raise
         except Exception:
-            # Python shows it when the job ends, which the file would miss.
+            # Only one line of it is shown.
             kept.write(traceback.format_exc())
             raise

@@ -1,4 +1,4 @@
-"""``millrace list``: what there is."""
+"""``millrace list``: variants, queries, figures, datasets and claims."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def variants() -> list[dict[str, Any]]:
-    """Return every variant with the queries it takes; a family as the command takes it."""
+    """Return every variant with the queries it takes; families have their command-line names."""
     listed = [
         {
             "id": variant.id,
@@ -62,7 +62,7 @@ def _queries_of(variant: Variant) -> list[str]:
 
 
 def queries() -> list[dict[str, Any]]:
-    """Return every query of every family, with what its family says of it."""
+    """Return every query of every family, with the family's description."""
     return [
         {"family": registry.called(family.id), **query._asdict()}
         for family in registry.families()
@@ -91,7 +91,7 @@ def figures() -> list[dict[str, Any]]:
 
 
 def datasets() -> list[dict[str, Any]]:
-    """Return every dataset that was made, smallest first."""
+    """Return every existing dataset, smallest first."""
     told = ("name", "role", "source", "rows", "query_time_unit", "digest")
     found = []
     for path in read.datasets_made(results.root() / "data"):
@@ -104,7 +104,7 @@ def datasets() -> list[dict[str, Any]]:
 
 
 def list_claims(label: str | None = None) -> list[dict[str, Any]]:
-    """Return every published statement, with its answer where there is one.
+    """Return every published statement, with its answer if there is one.
 
     Parameters and errors are those of ``list_findings``.
     """
@@ -112,23 +112,23 @@ def list_claims(label: str | None = None) -> list[dict[str, Any]]:
 
 
 def list_findings(label: str | None = None) -> list[dict[str, Any]]:
-    """Return every finding with its statements, and their answers where there are any.
+    """Return every finding with its statements, and their answers if there are any.
 
     Parameters
     ----------
     label : str, optional
-        A set of results; the one that was judged last unless told.
+        A set of results; by default the one judged last.
 
     Raises
     ------
     UsageError
-        When a set is named that is not there.
+        When the named set does not exist.
     """
     return claims.list_findings(_judged(label))
 
 
 def _judged(label: str | None) -> Path | None:
-    """Return the folder of the verdicts of a set; None where nothing is judged yet."""
+    """Return the folder of a set's verdicts; None if nothing is judged yet."""
     folder = results.judged_last(results.root(), label)
     if folder is None and label is not None:
         there = sorted({file.parents[1].name for file in results.root().glob("*/claims/*.json")})

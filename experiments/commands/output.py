@@ -1,4 +1,4 @@
-"""How commands print: aligned columns for people, JSON for programs, a live line on a terminal."""
+"""Output of commands: aligned columns for people, JSON for programs, a live line on a terminal."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 
 def print_json(content: Any) -> None:
-    """Print `content` on stdout as JSON; a number that JSON has no form for is an error."""
+    """Print `content` on stdout as JSON; a number without a JSON form is an error."""
     print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def print_columns(rows: Sequence[Sequence[Any]], indent: str = "  ") -> None:
-    """Print rows of one length with their columns aligned; the last one is not padded."""
+    """Print rows of equal length with aligned columns; the last column is not padded."""
     texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for row in texts:
@@ -23,7 +23,7 @@ def print_columns(rows: Sequence[Sequence[Any]], indent: str = "  ") -> None:
 
 
 class LiveLine:
-    """One line on stderr that is written over and over; nothing where stderr is no terminal."""
+    """One line on stderr that is rewritten in place; silent if stderr is not a terminal."""
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
@@ -36,7 +36,7 @@ class LiveLine:
             self._width = len(text)
 
     def clear(self) -> None:
-        """Take the line away, so that something else can be written."""
+        """Remove the line, so that something else can be written."""
         if self._width:
             print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)
             self._width = 0

@@ -1,4 +1,4 @@
-"""``millrace plan``: what a profile measures, and about how long that takes."""
+"""``millrace plan``: the measurements of a profile, and about how long they take."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def run(options: argparse.Namespace) -> int:
         {
             "profile": profile.name,
             "repetitions": profile.repetitions,
+            "forks": profile.forks,
             "runs": sum(line.runs for line in lines),
             "minutes": round(sum(line.minutes for line in lines), 2),
             "groups": groups,

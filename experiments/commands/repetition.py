@@ -1,8 +1,8 @@
 """One repetition of a bench: each variant once, in a seeded random order.
 
-``millrace bench --repeat N`` starts this module as a fresh process N times: where memory comes to
-lie, and how a queue settles, is decided once a process, so that runs of one process are alike and
-say little about the next.
+``millrace bench --repeat N`` starts this module N times as a fresh process: memory layout and the
+equilibrium of queues are decided once per process, so that the runs of one process resemble each
+other and say little about the next process.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ from typing import Any, NamedTuple
 from experiments import families
 from experiments.commands.output import LiveLine
 from experiments.timing import isolation
-from experiments.timing.point import measure
+from experiments.timing.run_row import measure
 from operators import registry
 from operators.contract import UsageError
-from operators.running.crew import RunFailed
-from operators.running.interrupts import interrupts_kept
-
-INTERRUPTED = 130
+from operators.running.interrupts import how_it_ended, interrupts_kept
+from operators.running.run_threads import RunFailed
 
 
 class Spec(NamedTuple):
-    """What a repetition measures; everything in it has a form in JSON.
+    """The measurement of a repetition; every field can be written as JSON.
 
     Attributes
     ----------
@@ -35,7 +33,7 @@ class Spec(NamedTuple):
     rate : "max" or float
     seconds : float
     number, of : int
-        Which repetition this is, from 1, and how many there are.
+        The number of this repetition, from 1, and the total.
     """
 
     family: str
@@ -52,7 +50,7 @@ def measure_each(spec: Spec) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        The objects of `experiments.timing.point.measure`, in the order of the variants.
+        The objects of `experiments.timing.run_row.measure`, in the order of the variants.
 
     Raises
     ------
@@ -86,8 +84,8 @@ def measure_each(spec: Spec) -> list[dict[str, Any]]:
 def main() -> int:
     """Measure the spec in the first argument and print one JSON object.
 
-    It has ``results``, or why there are none: ``refused`` or ``failed``. The process that started
-    this one says so to the user.
+    The object has ``results``, or the reason for their absence: ``refused`` or ``failed``. The
+    parent process reports it to the user.
     """
     spec = Spec(**json.loads(sys.argv[1]))
     try:
@@ -97,8 +95,8 @@ def main() -> int:
         answer = {"refused": str(error)}
     except RunFailed as error:
         answer = {"failed": str(error)}
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as error:
+        return how_it_ended(error)[1]
     print(json.dumps(answer, allow_nan=False))
     return 0
 

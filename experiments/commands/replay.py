@@ -1,12 +1,12 @@
-"""``millrace replay``: an operator over the user's own files, in the form of its family."""
+"""``millrace replay``: an operator over the user's files, in the form of a family."""
 
 from __future__ import annotations
 
 import argparse
 
-from experiments import finding
+from experiments import discovery
 
 
 def run(options: argparse.Namespace) -> int:
-    """Hand the options to the family's replay and return its exit status."""
-    return finding.replay_of(options.family).run(options)
+    """Run the family's replay with the options and return its exit status."""
+    return discovery.replay_of(options.family).run(options)

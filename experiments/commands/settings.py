@@ -1,4 +1,4 @@
-"""What ``--set`` gives to a bench, checked before anything is generated or compiled."""
+"""Settings given to a bench by ``--set``, checked before anything is generated or compiled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from experiments.records import results
 from operators import registry
 from operators.contract import UsageError, Variant
 
-# What is generated where a bench needs data and none of its role was made yet: the same that the
+# The dataset generated for a bench that needs data of a role without any: the same one that the
 # workflow generates for its smallest profile.
 SIZE = "quick"
 SEED = 1
@@ -32,18 +32,18 @@ def setting_names(variant: Variant) -> list[str]:
 def split_settings(given: Sequence[str], variants: Sequence[Variant]) -> list[dict[str, str]]:
     """Return the settings of each variant.
 
-    Several variants share one list: a setting goes to those that have it.
+    Several variants share one list: a setting goes to the variants that have it.
 
     Parameters
     ----------
     given : sequence of str
-        name=value each; of a name given twice the last value holds.
+        name=value each; if a name is given twice, the last value holds.
     variants : sequence of Variant
 
     Raises
     ------
     UsageError
-        When an entry is no name=value, or none of the variants has a setting of its name.
+        When an entry is not name=value, or no variant has a setting of that name.
     """
     settings: dict[str, str] = {}
     for entry in given:
@@ -55,7 +55,7 @@ def split_settings(given: Sequence[str], variants: Sequence[Variant]) -> list[di
     threads, first = settings.get(registry.THREADS), variants[0]
     if threads is not None and not any(registry.THREADS in names for names in known):
         if registry.takers_of(first.family, registry.THREADS):
-            # As many as a variant of one thread has; of more it names those that have them.
+            # Accepts one thread; for more, the error names the variants that have them.
             registry.settings_for_threads(first, {}, threads)
             del settings[registry.THREADS]
     for name in settings:
@@ -68,18 +68,18 @@ def split_settings(given: Sequence[str], variants: Sequence[Variant]) -> list[di
 
 
 def check(variant: Variant, settings: Mapping[str, Any]) -> None:
-    """Refuse settings that the variant's bench would refuse, before any data is there.
+    """Refuse settings that the variant's bench would refuse, before any data exists.
 
     Raises
     ------
     UsageError
-        One line with what was received and the limits.
+        One line with the received value and the limits.
     """
     families.make(variant).check(settings)
 
 
 def ensure_dataset(family: str, settings: Mapping[str, Any]) -> None:
-    """Generate the quick dataset of the role that is needed, where none of it was made yet."""
+    """Generate the quick dataset of the required role, if there is none of that role yet."""
     role = registry.family(family).role_of(settings)
     if role is None or DATASET in settings:
         return

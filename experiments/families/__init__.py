@@ -1,16 +1,16 @@
 """The families that can be measured: a folder each, found by name.
 
-Beside ``operators/<family>`` stands ``experiments/families/<family>`` with
+The folder of ``operators/<family>`` is ``experiments/families/<family>``, with
 
 ===============  ================================================================================
-``bench.py``     ends with ``BENCH``, how a variant of the family is run and timed, and
-                 ``SOAKED``, the names of those that ``make soak`` runs
-``columns.py``   optional: ``COLUMNS`` and ``QUANTITIES`` of its raw results beside the common ones;
-                 ``PHASES`` and ``BESIDE``, how often kinds of run are made, in how many
-                 processes, and what they cost
+``bench.py``     ends with ``BENCH``, which runs and times a variant of the family, and
+                 ``SOAKED``, the names of the variants that ``make soak`` runs
+``columns.py``   optional: ``COLUMNS`` and ``QUANTITIES`` of the raw results besides the common
+                 ones; ``PHASES`` and ``OVERHEAD``, how often kinds of run are made, in how many
+                 processes, and how long they take
 ===============  ================================================================================
 
-``experiments.finding`` finds them, here and in folders elsewhere on Python's path.
+``experiments.discovery`` finds them, here and in folders elsewhere on Python's path.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from pkgutil import extend_path
 from typing import Any
 
-from experiments.finding import benched, family_module
+from experiments.discovery import benched, family_module
 from operators import registry
 from operators.contract import UsageError, Variant
 
@@ -31,7 +31,7 @@ def make(variant: Variant) -> Any:
     Raises
     ------
     UsageError
-        When its family, or this variant, is not benched.
+        When the family, or this variant, is not benched.
     """
     if not variant.bench or variant.family not in benched():
         raise UsageError(

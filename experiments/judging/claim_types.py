@@ -1,9 +1,9 @@
 """The types of claims: which fields the claims of each comparator have.
 
 ``Claim`` has the fields of all claims, and ``Comparison`` adds direction and tolerance, which only
-claims of ``absolute`` lack. ``reads`` names the points that a claim is judged by; it is a record of
-its own, since most types differ in nothing else. A type that a single comparator has is defined
-next to it. ``docs/claims.md`` describes every field, and ``fields`` refuses any other.
+claims of ``absolute`` lack. ``reads`` names the points that a claim is judged by; it is a separate
+record, since most types differ in nothing else. A type that only one comparator has is defined next
+to it. ``docs/claims.md`` describes every field, and ``fields`` refuses any other.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from experiments.declare import Figure
     from experiments.judging.lookup import Lookup
 
-# What a statement is. Only results count: an expectation, a purpose or a definition is judged and
-# shown, and says in ``kind_why`` why it is no result.
+# The kinds of statements. Only results count: an expectation, a purpose or a definition is judged
+# and shown, and says in ``kind_why`` why it is no result.
 Kind = Literal["result", "expectation", "purpose", "definition"]
 RESULT = "result"
 # A number that the paper's text has lost.
@@ -30,9 +30,9 @@ LOST = "lost"
 # The unit of a ratio, and that of a value between 0 and 1 whose quantity has none.
 TIMES, SHARE = "times", "share"
 
-# What a claim may read at instead of a value: every one, and every one from 2 on.
+# Instead of a value a claim may read at every one, or at every one from 2 on.
 ALL, MANY = "all", "many"
-# Of ``core_per_thread``: what has more threads than cores is not read.
+# Of ``core_per_thread``: oversubscribed points (more threads than cores) are not read.
 REQUIRED = "required"
 Value = bool | float | str
 
@@ -55,7 +55,7 @@ class Reads:
     at: At
 
     def __post_init__(self) -> None:
-        """Refuse what would read nothing."""
+        """Refuse reads without variants or values."""
         for name, value in self.at.items():
             if value == ():
                 raise UsageError(f"reads.at.{name} is empty")
@@ -64,12 +64,12 @@ class Reads:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines of figures that it names."""
+        """The lines of figures that are read."""
         return self.variants
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """The settings that it names."""
+        """The settings that are named."""
         return tuple(self.at)
 
 
@@ -80,14 +80,14 @@ class RivalReads(Reads):
     rivals: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what would read nothing."""
+        """Refuse reads without rivals."""
         super().__post_init__()
         if not self.rivals:
             raise UsageError("reads.rivals is empty")
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines of figures that it names."""
+        """The lines of figures that are read."""
         return (*self.variants, *self.rivals)
 
 
@@ -99,7 +99,7 @@ class CurveReads(Reads):
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """The settings that it names."""
+        """The settings that are named."""
         return (*self.at, *([self.over] if self.over else []))
 
 
@@ -126,6 +126,7 @@ class Claim:
     repeats: str | None = None
     needs: str | None = None
     assumed: str | None = None
+    drawn: Literal["point", "level"] | None = None
     quantity: str
     unit: str
     value: float | Literal["lost"] | None
@@ -135,28 +136,30 @@ class Claim:
     reads: Reads
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together."""
+        """Refuse fields that contradict each other."""
         if self.kind != RESULT and not self.kind_why:
             raise UsageError(f"kind {self.kind!r} needs kind_why: why it is no result")
         if not self.figures or (self.paired_figures and len(self.figures) % 2):
             wanted = "figures in pairs" if self.paired_figures else "one figure or more"
             raise UsageError(f"{self.comparator!r} takes {wanted}, not {len(self.figures)}")
+        if self.drawn and (self.unit == TIMES or not isinstance(self.value, float | int)):
+            raise UsageError("drawn needs a value in the quantity's own unit")
         for name, value in self.reads.at.items() if self.one_setting else ():
             if isinstance(value, tuple | From) or value in (ALL, MANY):
                 raise UsageError(f"{self.comparator!r} is read at one {name}, not at {value!r}")
 
     @property
     def compared(self) -> str:
-        """What is compared, in words: its own, or those of the quantity."""
+        """The compared quantity in words: those of the claim, or else of the quantity."""
         return self.words or quantity(self.quantity).words
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """The names of all quantities that it reads."""
+        """The names of all quantities that are read."""
         return (self.quantity,)
 
     def values(self, figure: Figure) -> Iterator[tuple[str, str, Value]]:
-        """Yield each value that it reads in a figure: the field, the setting, and the value."""
+        """Yield each value that is read in a figure: the field, the setting, and the value."""
         for name, value in self.reads.at.items():
             if isinstance(value, From):
                 yield f"reads.at.{name}.from", name, value.from_
@@ -167,13 +170,13 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Claim):
-    """A claim about the ratio of each of its pairs."""
+    """A claim about the ratio of each pair."""
 
     direction: Direction
     tolerance: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together."""
+        """Refuse fields that contradict each other."""
         super().__post_init__()
         if (self.tolerance is not None) != (self.direction in WITHIN):
             verb = "needs" if self.direction in WITHIN else "has no"
@@ -204,13 +207,13 @@ class RivalCurveComparison(Comparison):
 
 
 class Comparator(NamedTuple):
-    """A way to hold claims against points.
+    """A way to compare claims with points.
 
     Attributes
     ----------
     claim : type
-        The type of its claims: a subclass of ``Comparison``, or one of ``Claim`` with a direction
-        and a tolerance of its own.
+        The type of the claims: a subclass of ``Comparison``, or one of ``Claim`` that defines a
+        direction and a tolerance.
     pairs : callable
         ``pairs(claim, lookup)`` returns one pair for each comparison that the claim consists of.
         The lookup notes which points are missing.

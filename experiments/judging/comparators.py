@@ -1,13 +1,13 @@
-"""How a published statement is held against measured points: the comparators.
+"""How a published statement is compared with measured points: the comparators.
 
-A comparator is the type of its claims (``claim_types``) and a function that takes a claim and the
+A comparator is the type of the claims (``claim_types``) and a function that takes a claim and the
 lookup and returns *pairs* (``pairs``), one for each comparison that the statement consists of
-("TuMLSC over MQ on K-OS at 20 inputs"). It judges nothing: what the pairs say together is in
-``pool``. Which points are missing, the lookup notes.
+("TuMLSC over MQ on K-OS at 20 inputs"). It judges nothing: ``pool`` has the joint answer of the
+pairs. The lookup notes which points are missing.
 
-Here are the orders; trends are in ``trends`` and ``growths``, what is computed from several points
-in ``gains``, and a point against a formula in ``formulas``. A paper may have comparators of its
-own, in its folder.
+This module has the orders. ``trends`` and ``growths`` have trends; ``gains`` has values computed
+from several points; ``formulas`` compares a point with a formula, ``bounds`` with bounds and with
+the oracle. A paper may have more comparators in the paper's folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from math import exp, log
 from typing import ClassVar
 
 from experiments import papers
-from experiments.judging import gains, growths, trends
+from experiments.judging import bounds, gains, growths, trends
 from experiments.judging.claim_types import Claim, Comparator, Comparison, RivalComparison
 from experiments.judging.fields import fields_of
 from experiments.judging.lookup import Lookup, figure_name, pairs_of
@@ -42,7 +42,7 @@ from operators.contract import UsageError
 class Absolute(Claim):
     """A value of which the paper gives the size."""
 
-    # All of its pairs are left out, so that they lie on no side.
+    # All pairs of such a claim are left out, so that the direction does not matter.
     direction: ClassVar[Direction] = "higher"
     tolerance: ClassVar[None] = None
 
@@ -67,7 +67,7 @@ def ordering(claim: RivalComparison, lookup: Lookup) -> list[Pair]:
     """Pair each variant with each rival, at one setting or at several."""
     found = []
     for reading, point, other in lookup.against(claim, claim.reads.rivals):
-        where = f"{point.subject}, {lookup.told(reading.figure, reading.at)}"
+        where = f"{point.subject}, {lookup.settings_text(reading.figure, reading.at)}"
         names = Names(lookup.name(point.variant), lookup.name(other.variant), where)
         found.append(pair_of(names, point, other, lookup.floors))
     return found
@@ -77,7 +77,7 @@ def absolute(claim: Absolute, lookup: Lookup) -> list[Pair]:
     """Find a value of which the paper gives the size: another machine's, so nothing is judged."""
     found = []
     for reading, point in lookup.points(claim):
-        where = f"{point.subject}, {lookup.told(reading.figure, reading.at)}"
+        where = f"{point.subject}, {lookup.settings_text(reading.figure, reading.at)}"
         names = Names(lookup.name(point.variant), "the paper's", where)
         found.append(left_out(names, [point], SHOWN))
     return found
@@ -89,7 +89,7 @@ SHOWN = "a value of another machine is shown and not judged"
 def every_rate(claim: EveryRate, lookup: Lookup) -> list[Pair]:
     """Pair each variant with each rival at the rival's rates below saturation.
 
-    The variant's value there is interpolated between its own rates, as a straight line on
+    The variant's value is interpolated between the variant's rates, as a straight line on
     logarithmic axes; a rate outside of them gives no pair.
     """
     found = []
@@ -107,7 +107,7 @@ def every_rate(claim: EveryRate, lookup: Lookup) -> list[Pair]:
                 found.append(pair_of(names, point, other, lookup.floors, of))
         if len(found) == before:
             told = " over ".join(both)
-            lookup.lacks(figure, f"a rate below saturation of both for {told}")
+            lookup.note_missing(figure, f"a rate below saturation of both for {told}")
     return found
 
 
@@ -136,7 +136,7 @@ def figure_ordering(claim: FigureComparison, lookup: Lookup) -> list[Pair]:
         for _, variant, at, point in lookup.each(claim, figures=[upper]):
             other = lookup.find(lower, variant, at, claim.quantity)
             if point and other:
-                where = f"{lookup.name(variant)}, {lookup.told(upper, at)}"
+                where = f"{lookup.name(variant)}, {lookup.settings_text(upper, at)}"
                 names = Names(point.subject, other.subject, where)
                 found.append(pair_of(names, point, other, lookup.floors))
     return found
@@ -145,8 +145,8 @@ def figure_ordering(claim: FigureComparison, lookup: Lookup) -> list[Pair]:
 def best_ratio(claim: RivalComparison, lookup: Lookup) -> list[Pair]:
     """Choose the best of all ratios over a rival by some rounds, and judge it by the others.
 
-    One pair. What is not measured might be better still, so a variant or a figure without any
-    ratio is missed; not every variant belongs on every figure.
+    One pair. An unmeasured ratio might be better still, so a variant or a figure without any ratio
+    is missing; not every variant belongs on every figure.
     """
     found = [pair for pair in ordering(claim, lookup) if pair.ratio]
     seen = [point for pair in found for point in pair.points]
@@ -157,7 +157,7 @@ def best_ratio(claim: RivalComparison, lookup: Lookup) -> list[Pair]:
     ]
     if not found:
         if lookup.lacking_cores:
-            # It was measured, with more threads than cores, which is told already.
+            # It was measured with more threads than cores, which ``lacking_cores`` says already.
             lookup.missing.clear()
         return []
     halves = halves_of(pair.ratio for pair in found)
@@ -171,7 +171,7 @@ def best_ratio(claim: RivalComparison, lookup: Lookup) -> list[Pair]:
     return [judged._replace(names=best.names._replace(place=best_of))]
 
 
-# What the pairs of every claim are judged by: fields, or the same for all claims of a type.
+# The judging parameters of every claim: fields, or constants of a type.
 JUDGED_BY = ("direction", "tolerance")
 
 COMPARATORS = {
@@ -183,11 +183,12 @@ COMPARATORS = {
     **trends.COMPARATORS,
     **gains.COMPARATORS,
     **growths.COMPARATORS,
+    **bounds.COMPARATORS,
 }
 
 
 def comparators_of(paper: str) -> dict[str, Comparator]:
-    """Return the comparators that a paper's claims may name: these, and its own.
+    """Return the comparators that a paper's claims may name: these, and those of the paper.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""Reads a mapping from a file as a dataclass, and refuses what the dataclass does not allow.
+"""Reads a mapping from a file as a dataclass, and refuses mappings that do not fit.
 
-Refused are a field that the dataclass does not have, with the nearest name that it has, a field
-that is missing and has no default, and a value of another type. A field may be text, a number, a
-truth value, null, one of some words (``Literal``), a list (``tuple[X, ...]``), a mapping, another
-dataclass, or a choice of these. A field whose name is a keyword of Python ends with an underscore,
+Refused are a field that the dataclass does not have (the error suggests the nearest name), a
+missing field without a default, and a value of another type. A field may be text, a number, a truth
+value, null, one of some words (``Literal``), a list (``tuple[X, ...]``), a mapping, another
+dataclass, or a union of these. A field whose name is a keyword of Python ends with an underscore,
 which the file leaves out.
 """
 
@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from operators.contract import UsageError
 
 Record = TypeVar("Record")
-# By type: a function that reads an entry of a list, given with its number in the list, from 1 on.
+# By type: a function that reads an entry of a list, given the entry and its number, from 1 on.
 Readers = Mapping[type, Callable[[Any, int], Any]]
 
 _SCALARS = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
@@ -33,20 +33,20 @@ def read(
     Parameters
     ----------
     record : type
-        The dataclass. An error of its ``__post_init__`` is an error of the file.
+        The dataclass. An error of ``__post_init__`` is an error of the file.
     value : object
-        The mapping, as YAML or JSON has it.
+        The mapping as loaded from YAML or JSON.
     of : str
-        Whose fields they are, for the error of an unknown one: "of comparator 'growth'".
+        The owner of the fields, for the error of an unknown one: "of comparator 'growth'".
     readers : mapping of type to callable, optional
-        ``reader(value, number)`` reads the entries of lists of a type, in place of this function.
-        It names the entry in its errors itself.
+        ``reader(value, number)`` reads the entries of lists of a type, instead of this function.
+        Errors of a reader must name the entry.
 
     Raises
     ------
     UsageError
-        When a field is unknown, missing, or not of its type. The sentence names the field, a nested
-        one as ``reads.at``, and not the file.
+        When a field is unknown, missing, or of a wrong type. The sentence names the field, a nested
+        one as ``reads.at``, but not the file.
     """
     return _Reader(record, of, readers or {}).record(record, value, "")
 
@@ -91,7 +91,7 @@ class _Reader:
         self.readers = readers
 
     def record(self, record: type[Record], value: object, prefix: str) -> Record:
-        """Return a mapping as a dataclass; `prefix` is where it is nested, such as "reads."."""
+        """Return a mapping as a dataclass; `prefix` is the mapping's path, such as "reads."."""
         if not isinstance(value, Mapping):
             name = prefix.removesuffix(".") or "it"
             raise UsageError(f"{name} must be a mapping of fields, not {value!r}")
@@ -112,7 +112,7 @@ class _Reader:
         )
 
     def _value(self, hint: Any, value: Any, name: str) -> Any:
-        """Return the value of a field as its type."""
+        """Return the value of a field, converted to the field's type."""
         for each in _alternatives(hint):
             if _has_form(each, value):
                 return self._converted(each, value, name)
@@ -122,7 +122,7 @@ class _Reader:
         raise UsageError(f"{name} must be {' or '.join(types_in_words(hint))}, not {value!r}")
 
     def _converted(self, hint: Any, value: Any, name: str) -> Any:
-        """Return a value of the form of a type as that type."""
+        """Return a value that has the form of a type, converted to that type."""
         if is_dataclass(hint):
             return self.record(hint, value, f"{name}.")
         if get_origin(hint) is tuple:
@@ -134,7 +134,7 @@ class _Reader:
         return value
 
     def _entry(self, hint: Any, value: Any, name: str, number: int) -> Any:
-        """Return an entry of a list; an error in a record there gives its number."""
+        """Return an entry of a list; an error in a record gives the entry's number."""
         if hint in self.readers:
             return self.readers[hint](value, number)
         if not is_dataclass(hint):
@@ -170,7 +170,7 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def _has_form(hint: Any, value: Any) -> bool:
-    """Say whether a value has the form of a type, whatever its entries are."""
+    """Say whether a value has the form of a type, whatever the entries are."""
     origin = get_origin(hint)
     if hint is Any:
         return True

@@ -1,7 +1,7 @@
-"""Comparators of a point against a formula of one of its settings.
+"""Comparators of a point with a formula of one of the point's settings.
 
-See ``comparators`` for what a comparator is. Where the formula starts from other measured points,
-as a growth does, a comparator makes its pairs with ``pairs.formula_pair`` itself.
+``comparators`` defines a comparator. Where the formula starts from other measured points, as a
+growth does, a comparator makes the pairs itself with ``pairs.formula_pair``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def against_formula(words: str, setting: str, formula: Callable[[float], float])
     Parameters
     ----------
     words : str
-        What the formula gives: "its cost".
+        The result of the formula: "its cost".
     setting : str
         The setting that the formula takes.
     formula : callable
@@ -30,7 +30,7 @@ def against_formula(words: str, setting: str, formula: Callable[[float], float])
         found = []
         for reading, point in lookup.points(claim):
             wanted = formula(setting_read(claim, point, setting))
-            where = lookup.told(reading.figure, reading.at)
+            where = lookup.settings_text(reading.figure, reading.at)
             names = Names(lookup.name(reading.variant), words, where)
             found.append(formula_pair(names, point, lambda _, wanted=wanted: wanted, lookup.floors))
         return found

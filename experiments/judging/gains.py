@@ -1,7 +1,7 @@
 """Comparators of gains, which are computed from several points.
 
-See ``comparators`` for what a comparator is. A gain is the ratio of two points: a variant over a
-rival, or a value of a swept setting over the lowest.
+``comparators`` defines a comparator. A gain is the ratio of two points: a variant over a rival, or
+a value of a swept setting over the lowest.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from experiments.judging.claim_types import (
     RivalReads,
 )
 from experiments.judging.floors import Noise
-from experiments.judging.lookup import Lookup, axis_of, pairs_of
+from experiments.judging.lookup import Lookup, axis_of, number_text, pairs_of
 from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
     Names,
@@ -29,6 +29,7 @@ from experiments.judging.pairs import (
     gain_pair,
     halves_of,
     left_out,
+    quotient,
 )
 from experiments.judging.points import Point
 from experiments.records import statistics
@@ -37,19 +38,19 @@ from operators.contract import UsageError
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineReads(RivalReads):
-    """Variants and rivals, and what both gain over."""
+    """Variants and rivals, and the baselines that both gain over."""
 
     baselines: tuple[str, ...]
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines of figures that it names."""
+        """The lines of figures that are read."""
         return (*self.variants, *self.rivals, *self.baselines)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GainReads(CurveReads):
-    """Gains over rivals, over baselines, or, of a curve, over its lowest value."""
+    """Gains over rivals, over baselines, or, of a curve, over the lowest value."""
 
     rivals: tuple[str, ...] = ()
     baselines: tuple[str, ...] = ()
@@ -67,7 +68,7 @@ class GainReads(CurveReads):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines of figures that it names."""
+        """The lines of figures that are read."""
         return (*self.variants, *self.rivals, *self.baselines)
 
 
@@ -88,7 +89,7 @@ class GainSpread(RivalComparison):
 
 
 class Gain(NamedTuple):
-    """The two points of a ratio, what it is in words, and where."""
+    """The two points of a ratio, with words for the ratio and for the setting."""
 
     of: tuple[Point, Point]
     words: str
@@ -99,7 +100,7 @@ class Gain(NamedTuple):
         """The ratio round by round; empty where it cannot be trusted."""
         if any({"unsustained", "saturated"} & set(point.states) for point in self.of):
             return {}
-        return statistics.quotients(self.of[0].values, self.of[1].values)
+        return quotient(*self.of).values
 
 
 def _over_rivals(
@@ -114,25 +115,26 @@ def _over_rivals(
     here = [(figure, figure)]
     for reading, *points in lookup.against(claim, rivals, figures=here, variants=variants):
         words = " over ".join(lookup.name(point.variant) for point in points)
-        gain = Gain(tuple(points), words, lookup.told(figure, reading.at))
+        gain = Gain(tuple(points), words, lookup.settings_text(figure, reading.at))
         found[tuple(reading.at.items()), points[1].variant] = gain
     return found
 
 
 def _over_lowest(claim: GainComparison, lookup: Lookup, figure: str) -> dict[tuple[Any, ...], Gain]:
-    """Return the gain of each value of the claim's axis over the lowest, by place."""
+    """Return the gain of each value of the claim's axis over the lowest, by setting and x."""
     reads, found = claim.reads, {}
     axis = axis_of(claim, lookup.figures[figure])
     words = lookup.figures[figure].words_of(axis)
     for variant in lookup.among(figure, reads.variants):
         for first, *rest in lookup.over(claim, figure, variant):
             if not rest:
-                lookup.lacks(figure, f"a second number of {words}")
+                lookup.note_missing(figure, f"a second number of {words}")
             at = {name: first.settings[name] for name in reads.at}
             for point in rest[-1:] if reads.threads == "most" else rest:
                 place = point.settings[axis], first.settings[axis]
-                told = f"{lookup.name(variant)} at {place[0]} {words} over {place[1]}"
-                there = lookup.told(figure, at)
+                at_last = lookup.settings_text(figure, {axis: place[0]})
+                told = f"{lookup.name(variant)} at {at_last} over {number_text(place[1])}"
+                there = lookup.settings_text(figure, at)
                 found[tuple(at.items()), *place] = Gain((point, first), told, there)
     return found
 
@@ -140,8 +142,8 @@ def _over_lowest(claim: GainComparison, lookup: Lookup, figure: str) -> dict[tup
 def gain_ordering(claim: GainComparison, lookup: Lookup) -> list[Pair]:
     """Pair the gains of the first figure of each two with those of the second.
 
-    They are gains over the rivals. With ``baselines`` they are gains over those: the variants' in
-    the first figure, the rivals' in the second.
+    They are gains over the rivals. With ``baselines`` the variants in the first figure and the
+    rivals in the second both gain over the baselines.
     """
     reads, found = claim.reads, []
     for upper, lower in pairs_of(claim.figures):
@@ -163,17 +165,17 @@ def gain_ordering(claim: GainComparison, lookup: Lookup) -> list[Pair]:
 
 
 def gain_spread(claim: GainSpread, lookup: Lookup) -> list[Pair]:
-    """Pair how far the gain of a variant varies among the figures with how far a rival's does.
+    """Pair the variation of a variant's gain among the figures with that of a rival's gain.
 
-    How far is the largest gain over the smallest one, both chosen by some rounds and judged by
-    others. One pair for each setting and each of ``baselines``, the variants that both gain over.
+    The variation is the largest gain over the smallest one, both chosen by some rounds and judged
+    by others. One pair for each setting and each of ``baselines``, which both gain over.
     """
     found = []
     for variant, rival in product(claim.reads.variants, claim.reads.rivals):
         mine, others = (_by_place(claim, lookup, each) for each in (variant, rival))
         for place in sorted(mine.keys() & others.keys()):
             at, baseline = place
-            there = lookup.told(claim.figures[0], dict(at))
+            there = lookup.settings_text(claim.figures[0], dict(at))
             where = f"{there}, over {lookup.name(baseline)}, largest over smallest gain"
             names = Names(lookup.name(variant), lookup.name(rival), where)
             found.append(_spread_pair(names, mine[place], others[place], lookup))
@@ -181,7 +183,7 @@ def gain_spread(claim: GainSpread, lookup: Lookup) -> list[Pair]:
 
 
 def _by_place(claim: GainSpread, lookup: Lookup, variant: str) -> dict[tuple[Any, ...], list[Gain]]:
-    """Return the gains of a variant in all figures, by place, where there are two or more."""
+    """Return the gains of a variant by setting and baseline, where two or more figures have one."""
     gains: dict[tuple[Any, ...], list[Gain]] = {}
     for figure in claim.figures:
         found = _over_rivals(claim, lookup, figure, [variant], claim.reads.baselines)
@@ -208,7 +210,7 @@ def _spread_pair(
             )
             ends.append(statistics.quotients(high.values, low.values))
             for gain in (high, low):
-                noise = noise.beside(lookup.floors.noise(*gain.of))
+                noise = noise.combined_with(lookup.floors.noise(*gain.of))
     if behind:
         return left_out(names, points, "fewer than two gains that can be judged")
     whole = Pair(names, statistics.quotients(*ends), 0, tuple(points), noise)
@@ -216,23 +218,25 @@ def _spread_pair(
 
 
 def steeper(claim: RivalCurveComparison, lookup: Lookup) -> list[Pair]:
-    """Pair what a variant gains from the first to the last value of x with what a rival gains.
+    """Pair the gain of a variant from the first to the last value of x with that of a rival.
 
-    Between the first and the last value that both have; one pair a curve: for each query, say.
+    The values are the first and the last that both have. One pair a curve: for each query, say.
     """
     found = []
     for figure, variant, rival in lookup.rivals(claim):
-        words = lookup.figures[figure].words_of(axis_of(claim, lookup.figures[figure]))
+        axis = axis_of(claim, lookup.figures[figure])
         mine, others = (_curves_of(claim, lookup, figure, each) for each in (variant, rival))
         for place in sorted(mine.keys() | others.keys()):
             curves = mine.get(place, {}), others.get(place, {})
             common = [x for x in curves[0] if x in curves[1]]
             told = f"{lookup.name(variant)} over {lookup.name(rival)}"
             if len(common) < 2:
-                lookup.lacks(figure, f"{told} between two equal values of {words}")
+                words = lookup.figures[figure].words_of(axis)
+                lookup.note_missing(figure, f"{told} between two equal values of {words}")
                 continue
             first, last = common[0], common[-1]
-            where = ", ".join(filter(None, [f"{last} {words} over {first}", place]))
+            at = lookup.settings_text(figure, {axis: last})
+            where = ", ".join(filter(None, [f"{at} over {number_text(first)}", place]))
             names = Names(lookup.name(variant), lookup.name(rival), where)
             of = [(curve[last], curve[first]) for curve in curves]
             found.append(gain_pair(names, *of, lookup.floors))
@@ -242,12 +246,12 @@ def steeper(claim: RivalCurveComparison, lookup: Lookup) -> list[Pair]:
 def _curves_of(
     claim: RivalCurveComparison, lookup: Lookup, figure: str, variant: str
 ) -> dict[str, dict[Any, Point]]:
-    """Return the points of each curve of a variant, by where it stands and by x, in its order."""
+    """Return the points of each curve of a variant, by the settings in words and then by x."""
     axis = axis_of(claim, lookup.figures[figure])
     found = {}
     for curve in lookup.over(claim, figure, variant):
         at = {name: curve[0].settings[name] for name in claim.reads.at if name != axis}
-        found[lookup.told(figure, at)] = {point.settings[axis]: point for point in curve}
+        found[lookup.settings_text(figure, at)] = {point.settings[axis]: point for point in curve}
     return found
 
 

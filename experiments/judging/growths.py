@@ -1,7 +1,7 @@
-"""Comparators of how far a curve grows, and the curves that they and those of papers read.
+"""Comparators of growth along a curve, and the curves that they and those of papers read.
 
 A claim with ``up_to: cores`` reads the numbers of threads up to the cores of the machine at hand.
-What counts threads has another name in each family: ``WORKERS``.
+The setting that counts threads has another name in each family: ``WORKERS``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from experiments.judging.claim_types import Comparator, Comparison, CurveComparison, CurveReads
-from experiments.judging.lookup import Lookup, axis_of, setting_read
+from experiments.judging.lookup import Lookup, axis_of, number_text, setting_read
 from experiments.judging.pairs import Names, Pair, formula_pair
 from experiments.judging.points import Point
 
@@ -21,7 +21,7 @@ WORKERS = ("threads", "instances")
 
 @dataclass(frozen=True, kw_only=True)
 class CoreReads(CurveReads):
-    """Curves, where asked for up to a thread a core alone."""
+    """Curves, restricted to at most a thread a core where asked for."""
 
     up_to: Literal["cores"] | None = None
 
@@ -35,13 +35,13 @@ class PowerReads(CoreReads):
 
 @dataclass(frozen=True, kw_only=True)
 class Growth(CurveComparison):
-    """The last value of a curve against a power of what x grows by."""
+    """The last value of a curve against a power of the growth of x."""
 
     reads: PowerReads
 
 
 class Curve(NamedTuple):
-    """Points over the axis of a claim, in its order, and where the curve stands in words."""
+    """Points by x, in the order of x, and the other settings of the curve in words."""
 
     place: str
     points: Mapping[Any, Point]
@@ -54,7 +54,7 @@ class Curve(NamedTuple):
 
 
 def growth(claim: Growth, lookup: Lookup) -> list[Pair]:
-    """Pair what is reached at the last x with the first, times the growth of x to a power.
+    """Pair the value at the last x with the value at the first, times the growth of x to a power.
 
     ``power`` 1 is a proportion, 0.5 a square root, -0.5 one over it; 0 is no growth.
     """
@@ -67,9 +67,9 @@ def growth(claim: Growth, lookup: Lookup) -> list[Pair]:
             def grown(value: float, factor: float = factor) -> float:
                 return factor * value
 
-            at = told(claim, lookup, figure, last)
+            at = x_text(claim, lookup, figure, last)
             times = f"{factor:.3g} times " if power else ""
-            above, below = f"{lookup.name(variant)} at {at}", f"{times}that at {first:g}"
+            above, below = f"{lookup.name(variant)} at {at}", f"{times}that at {number_text(first)}"
             names, given = Names(above, below, curve.place), (curve.points[first],)
             reached = curve.points[last]
             found.append(formula_pair(names, reached, grown, lookup.floors, given))
@@ -85,19 +85,19 @@ def long_curves_of(claim: Comparison, lookup: Lookup, figure: str, variant: str)
 
 
 def curves_of(claim: Comparison, lookup: Lookup, figure: str, variant: str) -> Iterator[Curve]:
-    """Yield the curves of a variant, where ``up_to: cores`` without more threads than cores."""
+    """Yield the curves of a variant, with ``up_to: cores`` only up to a thread a core."""
     declared = lookup.figures[figure]
     axis = axis_of(claim, declared)
     beside = [sweep.setting for sweep in declared.free if sweep.setting != axis]
     for points in lookup.over(claim, figure, variant):
         kept = within_cores(claim, points)
         if kept:
-            place = lookup.told(figure, {name: kept[0].settings[name] for name in beside})
+            place = lookup.settings_text(figure, {name: kept[0].settings[name] for name in beside})
             yield Curve(place, {point.settings[axis]: point for point in kept})
 
 
 def within_cores(claim: Comparison, points: Sequence[Point]) -> list[Point]:
-    """Return those of a claim's points that have a core for each thread, where it asks for that.
+    """Return the points of a claim; with ``up_to: cores`` only those with a core for each thread.
 
     Raises
     ------
@@ -115,18 +115,18 @@ def within_cores(claim: Comparison, points: Sequence[Point]) -> list[Point]:
 
 
 def lacks_second(claim: Comparison, lookup: Lookup, figure: str) -> None:
-    """Note that a curve has one x alone, where it was looked for."""
+    """Note that a curve has only one x."""
     words = lookup.figures[figure].words_of(axis_of(claim, lookup.figures[figure]))
-    lookup.lacks(figure, f"a second number of {words}{up_to(claim)}")
+    lookup.note_missing(figure, f"a second number of {words}{up_to(claim)}")
 
 
-def told(claim: Comparison, lookup: Lookup, figure: str, x: Any) -> str:
-    """Return a place on the axis of a claim in words."""
-    return lookup.told(figure, {axis_of(claim, lookup.figures[figure]): x})
+def x_text(claim: Comparison, lookup: Lookup, figure: str, x: Any) -> str:
+    """Return a value on the x axis of a claim in words."""
+    return lookup.settings_text(figure, {axis_of(claim, lookup.figures[figure]): x})
 
 
 def up_to(claim: Comparison) -> str:
-    """Return what is said of a place that was looked for up to the cores."""
+    """Return the words for a search that ended at the number of cores."""
     return " up to the cores" if claim.reads.up_to is not None else ""
 
 

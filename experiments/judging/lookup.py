@@ -1,4 +1,4 @@
-"""Where comparators find their points, and what was looked for in vain."""
+"""Looking up the points that comparators read, and recording the missing ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Index = Mapping[tuple[str, str, str], list[Point]]
 
 
 class Reading(NamedTuple):
-    """A point that a claim reads, None where it was not measured, and how it was looked up."""
+    """A point that a claim reads (None where it was not measured) and the key of the lookup."""
 
     figure: str
     variant: str
@@ -37,26 +37,26 @@ class Reading(NamedTuple):
 
 @dataclass
 class Lookup:
-    """The points of a paper by their place.
+    """The points of a paper, indexed by figure, variant and quantity.
 
     Attributes
     ----------
     by_rate : mapping
-        Points by figure, variant and quantity; those of a rate axis at each of their rates.
+        Points by figure, variant and quantity; for a rate axis, one at each rate.
     at_most : mapping
         The same with one a setting: of several rates the highest below the maximum.
     names : mapping of str to str
         Variant id to the paper's name.
     floors : Floors
-        What equal runs differ by.
+        The noise between equal runs.
     figures : mapping of str to Figure
-        What the paper shows, by id.
+        The figures of the paper, by id.
     missing : list of str
-        What was looked for in vain.
-    crowded : mapping
-        Points of more threads than cores, which are not read; empty where a claim reads those too.
+        The points that were looked up and not found.
+    oversubscribed : mapping
+        Oversubscribed points, which are not read; empty where a claim reads those too.
     lacking_cores : list of str
-        Of those that were looked for, how many threads would have to have a core each.
+        Of the points looked up, the numbers of threads that would need a core each.
     """
 
     by_rate: Index
@@ -65,37 +65,41 @@ class Lookup:
     floors: Floors
     figures: Mapping[str, Figure]
     missing: list[str] = field(default_factory=list)
-    crowded: Index = field(default_factory=dict)
+    oversubscribed: Index = field(default_factory=dict)
     lacking_cores: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(
+    def of_points(
         cls,
         points: Iterable[Point],
         names: Mapping[str, str],
         figures: Iterable[Figure],
         floors: Floors | None = None,
     ) -> Lookup:
-        """Take the points that speak of these figures."""
+        """Make the lookup of the points of these figures."""
         points = list(points)
         by_id = {figure.id: figure for figure in figures}
         indices = _indexed(points), _indexed(at_maximum(points))
         return cls(*indices, names, floors or Floors({}), by_id)
 
     def fresh(self) -> Lookup:
-        """Return the same with nothing missed yet, for the next claim."""
+        """Return a copy with nothing missing yet, for the next claim."""
         return replace(self, missing=[], lacking_cores=[])
 
     def roomy(self) -> Lookup:
-        """Return the same without the points of more threads than cores."""
+        """Return a copy without oversubscribed points (more threads than cores)."""
         by_rate, at_most = (
-            {place: [point for point in own if not point.crowded] for place, own in index.items()}
+            {
+                place: [point for point in own if not point.oversubscribed]
+                for place, own in index.items()
+            }
             for index in (self.by_rate, self.at_most)
         )
-        crowded = {
-            place: [point for point in own if point.crowded] for place, own in self.at_most.items()
+        oversubscribed = {
+            place: [point for point in own if point.oversubscribed]
+            for place, own in self.at_most.items()
         }
-        return replace(self, by_rate=by_rate, at_most=at_most, crowded=crowded)
+        return replace(self, by_rate=by_rate, at_most=at_most, oversubscribed=oversubscribed)
 
     def find(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> Point | None:
         """Return the one point of a setting, or None after noting that it is missing."""
@@ -106,18 +110,18 @@ class Lookup:
         return found[0]
 
     def _misses(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> None:
-        """Note a place without a point: as one of too many threads, or as missing."""
+        """Note a missing point: as one of too many threads, or as not measured."""
         if not self._lacks_cores(figure, variant, at, quantity):
-            self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
+            self.note_missing(figure, f"{self.name(variant)} at {self.settings_text(figure, at)}")
 
     def points_at(
         self, figure: str, variant: str, at: Mapping[str, Any], quantity: str
     ) -> list[Point]:
-        """Return the points that have some settings; what is not there is not noted."""
+        """Return the points that have some settings; a missing one is not noted."""
         own = self.at_most.get((figure, variant, quantity), ())
         return [point for point in own if _is_at(point, at)]
 
-    def lacks(self, figure: str, what: str) -> None:
+    def note_missing(self, figure: str, what: str) -> None:
         """Note that `what` is missing in `figure`; the whole figure, where it has no point."""
         there = any(place[0] == figure for place in self.by_rate)
         told = f"{what} in {figure_name(figure)}" if there else figure_name(figure)
@@ -125,10 +129,10 @@ class Lookup:
             self.missing.append(told)
 
     def _lacks_cores(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> bool:
-        """Note the points that are not read for having more threads than cores; say if any."""
+        """Note the oversubscribed points, which are not read; say whether there are any."""
         found = [
             point
-            for point in self.crowded.get((figure, variant, quantity), ())
+            for point in self.oversubscribed.get((figure, variant, quantity), ())
             if _is_at(point, at)
         ]
         for threads in sorted({point.threads for point in found}):
@@ -147,7 +151,7 @@ class Lookup:
         figures: Sequence[str] | None = None,
         variants: Sequence[str] | None = None,
     ) -> Iterator[tuple[str, str]]:
-        """Yield each figure of a claim with each of its variants that the paper shows there.
+        """Yield each figure of a claim with each variant of the claim that the paper shows there.
 
         `figures` and `variants` are those of `claim` unless given.
         """
@@ -156,7 +160,7 @@ class Lookup:
                 yield figure, variant
 
     def rivals(self, claim: Claim) -> Iterator[tuple[str, str, str]]:
-        """Yield each figure of a claim with each of its variants and each rival shown there."""
+        """Yield each figure of a claim with each variant of it and each rival shown there."""
         rivals = reads_as(RivalReads, claim).rivals
         for figure, variant in self.lines(claim):
             for rival in self.among(figure, rivals):
@@ -170,7 +174,7 @@ class Lookup:
         variants: Sequence[str] | None = None,
         quantity: str | None = None,
     ) -> Iterator[Reading]:
-        """Yield each reading of a claim, those without a point too.
+        """Yield each reading of a claim, including those without a point.
 
         Parameters
         ----------
@@ -178,7 +182,7 @@ class Lookup:
         figures, variants : sequence of str, optional
             Those of `claim` unless given.
         quantity : str, optional
-            Read in place of the claim's quantity.
+            Read instead of the claim's quantity.
         """
         for figure, variant in self.lines(claim, figures, variants):
             for at in self.places(claim, figure, variant):
@@ -199,9 +203,9 @@ class Lookup:
         figures: Iterable[tuple[str, str]] | None = None,
         variants: Sequence[str] | None = None,
     ) -> Iterator[tuple[Reading, Point, Point]]:
-        """Yield each reading of a claim, its point, and that of each rival at equal settings.
+        """Yield each reading of a claim, the point, and that of each rival at equal settings.
 
-        Where either was not measured there is nothing to yield.
+        Readings where either was not measured are skipped.
 
         Parameters
         ----------
@@ -223,7 +227,7 @@ class Lookup:
     def places(self, claim: Claim, figure: str, variant: str) -> list[dict[str, Any]]:
         """Return the settings that `claim` is read at: name to value.
 
-        A claim names a value, a list of them, ``ALL``, ``MANY``, or what it reads ``From``.
+        A claim names a value, a list of them, ``ALL``, ``MANY``, or a minimum to read ``From``.
         """
         wanted = claim.reads.at
         points = self.at_most.get((figure, variant, claim.quantity), ())
@@ -240,7 +244,7 @@ class Lookup:
                 continue
             found = {p.settings[name] for p in points if name in p.settings}
             if not found and not self._lacks_cores(figure, variant, {}, claim.quantity):
-                self.lacks(figure, self.name(variant))
+                self.note_missing(figure, self.name(variant))
             if value == MANY and any(isinstance(each, str) for each in found):
                 raise UsageError(
                     f"claim {claim.id!r} reads at {MANY} of {name}, whose values are words:"
@@ -253,29 +257,29 @@ class Lookup:
     def over(self, claim: Claim, figure: str, variant: str) -> list[list[Point]]:
         """Return the points over the claim's x axis, a list a curve, each in the order of x.
 
-        There is a curve for each value of what is swept beside x. A value that the claim names and
-        that no point has is noted as missing.
+        There is a curve for each combination of the other swept settings. A value that the claim
+        names and that no point has is noted as missing.
         """
         axis = axis_of(claim, self.figures[figure])
         places = self.places(claim, figure, variant)
         there = self.at_most.get((figure, variant, claim.quantity), ())
         points = [point for point in there if any(_is_at(point, at) for at in places)]
-        # Where a claim reads at all values of a setting, not each goes with each of another one.
+        # At all values of a setting, not every combination with another setting's values exists.
         named = [name for name, value in claim.reads.at.items() if value not in (ALL, MANY)]
         for at in ({name: place[name] for name in named} for place in places if named):
             if not any(_is_at(point, at) for point in points):
                 self._misses(figure, variant, at, claim.quantity)
         free, along = self.figures[figure].free, self._order(figure, axis)
 
-        def beside(point: Point) -> list:
-            return [s.place_of(point.settings[s.setting]) for s in free if s.setting != axis]
+        def curve_of(point: Point) -> list:
+            return [s.sort_key(point.settings[s.setting]) for s in free if s.setting != axis]
 
-        points.sort(key=lambda point: (beside(point), along(setting_read(claim, point, axis))))
-        return [list(members) for _, members in groupby(points, key=beside)]
+        points.sort(key=lambda point: (curve_of(point), along(setting_read(claim, point, axis))))
+        return [list(members) for _, members in groupby(points, key=curve_of)]
 
     def _order(self, figure: str, setting: str) -> Callable[[Any], Any]:
-        """Return what values of a setting are sorted by: as a figure's sweep has them."""
-        swept = {sweep.setting: sweep.place_of for sweep in self.figures[figure].free}
+        """Return the sort key for values of a setting: the order of the figure's sweep."""
+        swept = {sweep.setting: sweep.sort_key for sweep in self.figures[figure].free}
         return swept.get(setting, lambda value: value)
 
     def rates(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> list[Point]:
@@ -288,21 +292,28 @@ class Lookup:
         """Return the paper's name of `variant`."""
         return self.names.get(variant, variant)
 
-    def told(self, figure: str, at: Mapping[str, Any]) -> str:
+    def settings_text(self, figure: str, at: Mapping[str, Any]) -> str:
         """Return settings in words: "20 inputs"."""
-        return ", ".join(self.figures[figure].told(name, at[name]) for name in at)
+        return ", ".join(self.figures[figure].setting_text(name, at[name]) for name in at)
 
-    def apart(self, points: Iterable[Point]) -> bool:
+    def in_several_groups(self, points: Iterable[Point]) -> bool:
         """Say whether points were measured in different processes.
 
         A process measures a group: the settings of a family on one query, unless a figure names
-        another. Its numbers say which processes and rounds of two groups are set side by side.
+        another. Processes and rounds of two groups are matched by number only.
         """
         found = set()
         for point in points:
             figure = self.figures[point.figure]
             found.add(figure.measured_with or (figure.family, point.settings.get("query")))
         return len(found) > 1
+
+
+def number_text(value: Any) -> str:
+    """Return a value of a setting as a bare number: "4,096", "0.0625", "1"."""
+    if isinstance(value, float):
+        value = int(value) if value.is_integer() else f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _indexed(points: Iterable[Point]) -> Index:
@@ -318,12 +329,12 @@ def _is_at(point: Point, at: Mapping[str, Any]) -> bool:
 
 def _roomiest(points: Iterable[Point], name: str, least: int) -> int:
     """Return the most threads, from `least` on, that had a core each; `least` where none had."""
-    own = (point.settings[name] for point in points if not point.crowded)
+    own = (point.settings[name] for point in points if not point.oversubscribed)
     return max((value for value in own if value >= least), default=least)
 
 
 def reads_as(kind: type[Kind], claim: Claim) -> Kind:
-    """Return what a claim reads as the record that its comparator asks for.
+    """Return the reads of a claim as the record type that the comparator needs.
 
     Raises
     ------
@@ -339,9 +350,9 @@ def reads_as(kind: type[Kind], claim: Claim) -> Kind:
 
 
 def axis_of(claim: Claim, figure: Figure) -> str:
-    """Return the setting that the curves of a claim run over.
+    """Return the setting on the x axis of a claim's curves.
 
-    That is the one that it names, else the figure's x axis, else the first that it is read at.
+    That is the one that the claim names, else the figure's x axis, else the first in ``reads.at``.
     """
     over = reads_as(CurveReads, claim).over
     if over is not None:
@@ -362,7 +373,7 @@ def setting_read(claim: Claim, point: Point, name: str) -> Any:
     Raises
     ------
     UsageError
-        When the point does not have it, as a line of another family in one of the claim's figures.
+        When the point does not have it, such as a line of another family in one of the figures.
     """
     if name not in point.settings:
         raise UsageError(

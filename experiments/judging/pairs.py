@@ -1,19 +1,26 @@
-"""Pairs: what a comparator returns, one for each comparison that a statement consists of.
+"""Pairs: the result of a comparator, one for each comparison that a statement consists of.
 
-A pair is a ratio, taken process by process and round by round, and the side of 1 that it lies on.
-Which pairs have what:
+A pair is a ratio, taken process by process and round by round, and the side of 1 that it lies on
+(the sign):
 
-* where both rivals kept up with the usual share of their own throughput, or it is no throughput
-  that is compared: ratio and sign;
-* a throughput of which one rival alone kept up: the sign is its, and there is no ratio, since the
-  other's closed-loop throughput is none that it could be run at;
-* a throughput of which neither kept up, a latency at saturation, which is a backlog and grows with
-  the run, points without a process and round in common, and a count of 0, which has no ratio:
-  neither. They are left out, counted and said.
+* where both rivals kept up with the usual share of their throughput, or the quantity is no
+  throughput: ratio and sign;
+* two throughputs whose sustained rates were searched: the ratio of these rates, each as wide as
+  its bracket;
+* a throughput where only one rival kept up: the sign favours this rival, and there is no ratio,
+  since the other rival could not be run at its closed-loop throughput;
+* neither ratio nor sign: a throughput where neither rival kept up; a latency at saturation, which
+  is a backlog and grows with the run; points without a common process and round; a count of 0,
+  which has no ratio. These are left out, counted and reported.
+
+A ratio is taken between runs in one state of the machine: runs around which the cores lay equally
+far apart (``points.of_one_state``), if that leaves a ratio to every process, or to six of them;
+otherwise between all runs.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -21,7 +28,7 @@ from math import log
 from typing import Any, NamedTuple, TypeVar
 
 from experiments.judging.floors import Floors, Noise
-from experiments.judging.points import STATES, Point
+from experiments.judging.points import STATES, Point, Ways, of_one_state
 from experiments.records import quantities, statistics
 from experiments.records.statistics import Place, Spread, Values
 
@@ -30,6 +37,8 @@ ONE_KEPT_UP = "one alone kept up"
 GAIN_NOT_KEPT_UP = "one of those compared did not keep up"
 BACKLOG = "a latency at saturation is a backlog"
 NOTHING_COMMON = "no process and round in common"
+BY_SUSTAINED = "by the rates that a search found sustained"
+APART = "the cores were near to each other for one and far for the other"
 OF_NONE = "a value of 0 has no ratio"
 NOTHING_TO_CHOOSE_BY = "a single value cannot both choose and judge"
 
@@ -38,7 +47,7 @@ Member = TypeVar("Member")
 
 
 class Names(NamedTuple):
-    """What is held against what, and where: "TuMLSC", "MQ", "k-OS, 20 inputs"."""
+    """The two sides of a comparison, and the setting: "TuMLSC", "MQ", "k-OS, 20 inputs"."""
 
     above: str
     below: str
@@ -46,7 +55,7 @@ class Names(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The whole of it."""
+        """The whole comparison in words."""
         return f"{self.place}: {self.above} over {self.below}"
 
 
@@ -68,38 +77,38 @@ class Pair(_Pair):
     ratio : mapping of (int, int) to float
         Process and round to above over below; empty where it is left out.
     sign : int
-        1 where above is higher, -1 where below is, 0 where nothing is told.
+        1 where above is higher, -1 where below is, 0 where there is no answer.
     points : tuple of Point
-        Those that were measured.
+        The measured points.
     noise : Noise
-        What equal runs differ by.
+        The noise between equal runs.
     note : str
         Why ratio or sign are left out, or how the pair was chosen; may be empty.
     """
 
-    # Kept in the instance's dictionary, since it is asked for again and again.
+    # Cached in the instance's dictionary, since it is read many times.
     @cached_property
     def spread(self) -> Spread | None:
-        """The ratio and how far it spreads; None where it is left out."""
+        """The ratio and the spread; None where the ratio is left out."""
         return statistics.spread(self.ratio) if self.ratio else None
 
     @property
-    def rounds(self) -> float:
-        """How many rounds a process the ratio has, which may be fewer than its points have."""
-        return len(self.ratio) / max(len({process for process, _ in self.ratio}), 1)
+    def rounds(self) -> int:
+        """The fewest rounds of a process in the ratio; the points may have more."""
+        return min(Counter(process for process, _ in self.ratio).values(), default=1)
 
     @property
     def identity(self) -> tuple:
-        """What it shares with the same comparison in another figure."""
+        """The key that the same comparison has in another figure."""
         return (self.names.above, self.names.below, *map(_measured, self.points))
 
     def inverted(self, names: Names) -> Pair:
-        """Return the pair of one over its values."""
+        """Return the pair of one over the values."""
         ratio = {place: 1.0 / value for place, value in self.ratio.items()}
         return Pair(names, ratio, -self.sign, self.points, self.noise, self.note)
 
     def within(self, places: Iterable[Place], note: str) -> Pair:
-        """Return the pair at some of its processes and rounds."""
+        """Return the pair restricted to some processes and rounds."""
         ratio = {place: self.ratio[place] for place in places if place in self.ratio}
         told = note if ratio else NOTHING_COMMON
         return Pair(self.names, ratio, _side(ratio), self.points, self.noise, told)
@@ -126,10 +135,12 @@ def pair_of(
     above, below : Point
     floors : Floors
     of : sequence of Point
-        The points that were measured, where `above` and `below` are computed from more of them.
+        The measured points, where `above` and `below` are computed from more of them.
     """
     points = tuple(of) or (above, below)
     noise = floors.noise(*points)
+    if not of and above.sustained and below.sustained:
+        return _of_sustained(names, above, below, noise)
     if any(backlog(point) for point in points):
         return Pair(names, {}, 0, points, noise, BACKLOG)
     behind = ["unsustained" in point.states for point in (above, below)]
@@ -143,15 +154,68 @@ def pair_of(
     values = [above.values, below.values]
     positive = [{at: value for at, value in each.items() if value > 0} for each in values]
     ratio = _ratio(*positive)
-    note = OF_NONE * (positive != values) or NOTHING_COMMON * (not ratio)
-    return Pair(names, ratio, _side(ratio), points, noise, note)
+    kept, noise, apart = _of_one_state(ratio, (above, below), noise)
+    note = OF_NONE * (positive != values) or NOTHING_COMMON * (not ratio) or apart
+    return Pair(names, kept, _side(kept), points, noise, note)
+
+
+def _of_sustained(names: Names, above: Point, below: Point, noise: Noise) -> Pair:
+    """Return the pair of two throughputs whose sustained rates were searched.
+
+    # ASSUME: the sustained rates of processes differ by the same factors as their closed-loop
+    throughputs: the search runs in one process only.
+    """
+    width = 0.0
+    ratios = []
+    for point in (above, below):
+        low, high = point.sustained
+        first = min(process for process, _ in point.values)
+        own = statistics.spread({at: v for at, v in point.values.items() if at[0] == first}).value
+        share = (low * high) ** 0.5 / own
+        ratios.append({at: share * value for at, value in point.values.items()})
+        width += log(high / low) / 2
+    ratio = _ratio(*ratios)
+    kept, noise, _ = _of_one_state(ratio, (above, below), noise)
+    noise = noise._replace(bracket=noise.bracket + width)
+    return Pair(names, kept, _side(kept), (above, below), noise, BY_SUSTAINED)
+
+
+def _of_one_state(
+    ratio: Values, points: Sequence[Point], noise: Noise
+) -> tuple[dict[Place, float], Noise, str]:
+    """Return the ratios whose runs are of one state, with their noise and a note.
+
+    Where that would lose a process and leave too few for an interval, all ratios stay: an interval
+    is as wide as the states make it. Equal runs are of one state, so that their floors do not say
+    how far such ratios spread.
+    """
+    kept = {
+        at: value
+        for at, value in ratio.items()
+        if of_one_state(ways for point in points for ways in _ways_at(point, at))
+    }
+    every, left = ({process for process, _ in each} for each in (ratio, kept))
+    if left == every or len(left) >= statistics.PROCESSES_FOR_AN_INTERVAL:
+        return kept, noise, ""
+    note = f"{APART} in {len(ratio) - len(kept)} of {len(ratio)}"
+    return dict(ratio), noise._replace(known=False), note
+
+
+def _ways_at(point: Point, at: Place) -> list[Ways]:
+    """Return the transfers of a process and round; of round 0, those of all rounds."""
+    process, number = at
+    return [
+        ways
+        for (own, round_number), ways in point.ways.items()
+        if own == process and number in (0, round_number)
+    ]
 
 
 def _ratio(above: Values, below: Values) -> dict[Place, float]:
     """Return above over below, round by round.
 
-    A process of which they have no round in common, since one was run again in another round, is
-    held against itself by its means; the round of such a ratio is 0.
+    A process without a common round, since one point was run again in another round, contributes
+    the ratio of the process's medians; the round of such a ratio is 0.
     """
     found = statistics.quotients(above, below)
     processes = [{process for process, _ in each} for each in (above, below, found)]
@@ -173,21 +237,21 @@ def gain_pair(
 ) -> Pair:
     """Return the pair of two gains, each the ratio of two points.
 
-    Equal runs would set it apart by the floors of both ratios, at worst.
+    The noise of the pair combines the floors of both ratios: the worst case of equal runs.
     """
     gains = [quotient(*each) for each in (upper, lower)]
     pair = pair_of(names, *gains, floors, of=(*upper, *lower))
-    noise = floors.noise(*upper).beside(floors.noise(*lower))
+    noise = floors.noise(*upper).combined_with(floors.noise(*lower))
     return pair._replace(noise=noise, note=pair.note or note)
 
 
 def difference_pair(
     names: Names, one: tuple[Point, Point], other: tuple[Point, Point], floors: Floors
 ) -> Pair:
-    """Return the pair of the sums that say whether one difference of two points is the larger.
+    """Return the pair of sums that shows which of two differences of points is the larger.
 
     ``a - b`` is larger than ``c - d`` when ``a + d`` is more than ``b + c``. A difference may be
-    negative, which has no ratio; sums are not.
+    negative, and then has no ratio; sums do.
     """
     (a, b), (c, d) = one, other
     sums = [combined(both, lambda one, two: one + two) for both in ((a, d), (b, c))]
@@ -201,7 +265,7 @@ def formula_pair(
     floors: Floors,
     given: Sequence[Point] = (),
 ) -> Pair:
-    """Return the pair of a point and what a formula gives for it.
+    """Return the pair of a point and the result of a formula for it.
 
     Parameters
     ----------
@@ -211,50 +275,60 @@ def formula_pair(
         Takes a value of each of `given`, of one process and round.
     floors : Floors
     given : sequence of Point
-        The points that the formula starts from; `point` itself unless given.
+        The inputs of the formula; `point` itself unless given.
     """
     measured = (point, *given)
     return pair_of(names, point, combined(given or measured, formula), floors, of=measured)
 
 
 def left_out(names: Names, points: Sequence[Point], note: str) -> Pair:
-    """Return a pair that tells nothing, and why."""
+    """Return a pair without ratio and sign, and the reason."""
     return Pair(names, {}, 0, tuple(points), Noise(), note)
 
 
 def backlog(point: Point) -> bool:
-    """Say whether a point is a latency at saturation, which tells the length of the run."""
+    """Say whether a point is a latency at saturation, which depends on the length of the run."""
     return quantities.quantity(point.quantity).unit == "ms" and "saturated" in point.states
 
 
 def combined(points: Sequence[Point], of: Callable[..., float]) -> Point:
     """Return the point whose values are `of` those of `points`, round by round.
 
-    It is like the first of them, with the states of all. Where they have no process and round in
-    common it has no value.
+    The other fields are those of the first point, with the states of all. Without a common process
+    and round the point has no value.
     """
     common = sorted(set.intersection(*(set(point.values) for point in points)))
     states = {state for point in points for state in point.states}
     return replace(
         points[0],
         values={place: of(*(point.values[place] for point in points)) for place in common},
+        ways={place: ways for place in common if (ways := _ways(points, place))},
         states=tuple(state for state in STATES if state in states),
         threads=max(point.threads for point in points),
         cores=min(point.cores for point in points),
     )
 
 
+def _ways(points: Iterable[Point], at: Place) -> Ways | None:
+    """Return the shortest and the longest transfer around some runs."""
+    known = [point.ways[at] for point in points if at in point.ways]
+    if not known:
+        return None
+    return Ways(min(each.short for each in known), max(each.long for each in known))
+
+
 def quotient(above: Point, below: Point) -> Point:
-    """Return what `above` gains over `below`, as a point."""
+    """Return the gain of `above` over `below`, as a point."""
     gain = combined([above, below], lambda one, _: one)
-    return replace(gain, values=statistics.quotients(above.values, below.values))
+    found = statistics.quotients(above.values, below.values)
+    return replace(gain, values={at: found[at] for at in gain.values if at in found})
 
 
 class Halves(NamedTuple):
     """Processes and rounds to choose by, and others to judge by.
 
-    The best of several is the better the more they scatter. What is chosen by some values and
-    judged by others is not flattered.
+    The more several values scatter, the better the best of them looks. Choosing by some values and
+    judging by others avoids this selection bias.
     """
 
     choose: frozenset[Place]
@@ -265,9 +339,9 @@ class Halves(NamedTuple):
 def halves_of(values: Iterable[Values]) -> Halves | None:
     """Return odd rounds to choose by and even ones to judge by.
 
-    Where one of the values has not both, as when most processes have a single round, odd processes
-    choose and even ones judge. None where one of them has neither. That all have a place in common
-    is not asked for: of many values some lack this round, some that one.
+    Where one of the values lacks odd or even rounds, as when most processes have a single round,
+    odd processes choose and even ones judge. None where one of them lacks these, too. A round that
+    all values share is not required: of many values, each may lack a different round.
     """
     every = [set(each) for each in values if each]
     places = set().union(*every)
@@ -280,7 +354,7 @@ def halves_of(values: Iterable[Values]) -> Halves | None:
 
 
 def mean_within(values: Values, places: Iterable[Place]) -> float | None:
-    """Return the mean of the values at some places, to choose by; None where there is none.
+    """Return the mean of the values at some `places`, to choose by; None where there is none.
 
     It is geometric unless one of them is 0.
     """
@@ -295,9 +369,9 @@ def extreme_within(
     *,
     highest: bool = True,
 ) -> Member | None:
-    """Return the member whose values have the highest mean at some places, or the lowest one.
+    """Return the member whose values have the highest mean at some `places`, or the lowest one.
 
-    Of equal ones it is the first. None where no member has a value there.
+    Ties go to the first member. None where no member has a value there.
     """
     means = [(mean_within(values(member), places), member) for member in members]
     able = [each for each in means if each[0] is not None]
@@ -306,7 +380,7 @@ def extreme_within(
 
 
 def part_of(pair: Pair, agrees: bool | None) -> dict[str, Any]:
-    """Return a pair as it is written down."""
+    """Return a pair as a JSON object."""
     spread = pair.spread
     return {
         "where": pair.names.where,

@@ -1,44 +1,81 @@
-"""The points of a figure: raw rows of all processes and rounds, gathered by place on its axes.
+"""The points of a figure: raw rows of all processes and rounds, gathered by axis position.
 
 The judge and the figures read the same points, so that a verdict never speaks of a value that is
-not drawn. A row belongs to no figure: a figure shows every row of its series whose settings are its
-own, those that it sweeps at the values that it declares for the size of the row's profile. Other
-values are those of another figure, which measured few of the lines there. Which row gives which
-value:
+not drawn. A row belongs to no figure: a figure shows every row of a declared series with equal
+settings; a swept setting must have one of the values that the figure declares for the size of the
+row's profile. Other values belong to other figures, which measured few of the lines there. Sources
+of values:
 
-* throughput: the ``closed`` rows, each the middle of a back-pressured slice;
+* throughput: the ``closed`` rows, each the middle of a slice under backpressure, or a whole pass;
 * the sustained rate: the ``sustained`` row of a rate search, where the profile has one;
 * latency: the ``open`` rows, one point for each offered rate where the rate is the x axis. Other
-  figures have one latency a setting, at the share of its throughput that the profile has for all;
-* what another phase gives: the rows of that phase;
-* a count such as outputs per tuple: from the ``closed`` rows. It is no time: no state of the
-  machine touches it.
+  figures have one latency a setting, at the profile's common share of the setting's throughput;
+* quantities of another phase: the rows of that phase;
+* a count such as outputs per tuple: the ``closed`` rows. It is no time: no state of the machine
+  affects it.
 
-Rows that are not valid give no point. Rows of equal runs (``equal``, ``equal open``, ``reference``)
-give the floors of noise only.
+Invalid rows give no point, except for whether their output was right. No other row is excluded for
+the value measured, except an open run that did not keep up when another of the same process did.
+Rows of equal runs (``equal``, ``equal open``, ``reference``) only give the noise floors.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments import series
 from experiments.declare import OFFERED_RATE, Figure, Paper, Series, paper_of
-from experiments.judging.disturbed import is_disturbed, usual_ways
 from experiments.records import quantities, statistics
 from experiments.records.columns import CLOSED, EQUAL_OPEN, OPEN, PROBE, SUSTAINED
 from experiments.records.statistics import Place, Spread
 from operators.contract import UsageError
 
-# In the order in which legends and sentences name them. ``unsustained``: its own open run at the
-# usual share of this throughput did not keep up, twice.
+# In the order in which legends and sentences name them. ``unsustained``: an open run at the usual
+# share of this throughput did not keep up, twice.
 STATES = ("unsustained", "saturated", "oversubscribed", "noisy", "unsteady")
-# The kinds of run that every figure shows, whatever else was asked of its settings.
+# The kinds of run that every figure shows, whatever other runs its settings have.
 ALWAYS = (CLOSED, PROBE, SUSTAINED)
+# Distances between cores differ by a factor of four on virtual machines whose host moves them;
+# where cores stay, two checks differ by no more than this factor.
+STATES_APART = 2.5
+# A longer run averages over the states, which change within seconds.
+LONG_SECONDS = 0.5
+# Values of two states within this factor are drawn as one.
+ALIKE = 1.25
+
+
+class Ways(NamedTuple):
+    """Shortest and longest transfer of a cache line between cores around a run, ns."""
+
+    short: float
+    long: float
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Ways | None:
+        """Return the transfers of a row; None for one thread, for a long run, and without any."""
+        if (row.get("seconds") or 0.0) > LONG_SECONDS:
+            return None
+        names = ("transfer_before_ns", "transfer_after_ns", "transfer_ns")
+        seen = [row.get(name) for name in names if row["threads"] > 1]
+        # A table has NaN for a missing value.
+        known = [each for each in seen if each and each == each]
+        return cls(min(known), max(known)) if known else None
+
+
+def of_one_state(each: Iterable[Ways | None]) -> bool:
+    """Say whether the cores lay equally far apart around all of some runs.
+
+    A host that moves the cores of a virtual machine halves or doubles the speed of cheap work on
+    two threads, and so distorts any comparison across two states. Runs without a check, long ones
+    and those of one thread are of any state, and so is a run that is compared with a formula.
+    """
+    known = {ways for ways in each if ways is not None}
+    if len(known) < 2:
+        return True
+    return max(ways.long for ways in known) <= STATES_APART * min(ways.short for ways in known)
 
 
 @dataclass(frozen=True)
@@ -48,31 +85,36 @@ class Point:
     Attributes
     ----------
     paper, figure : str
-        Ids; a figure's is unique in its paper.
+        Ids; a figure's is unique within the paper.
     machine : str
     subject : str
-        The figure's.
+        The subject of the figure.
     variant : Series
     settings : mapping
         Every setting by name.
     quantity : str
         Name of a quantity.
     rate_fraction : float or None
-        Offered rate over the variant's throughput; None where nothing was offered.
+        Offered rate over the variant's throughput; None for runs without an offered rate.
     offered_tps : float or None
         The median offered rate.
     values : dict of (int, int) to float
         Process and round to value.
     states : tuple of str
-        The members of ``STATES`` that more than half of its rows are in.
+        The members of ``STATES`` that more than half of the rows are in.
     threads, cores : int
-        The most threads and the fewest cores among its rows.
+        The most threads and the fewest cores among the rows.
     in_flight : int or None
-        The most input tuples that the design lets be under way at once.
+        The most input tuples that the design lets be in flight.
     samples : int or None
-        The fewest latencies that a value stands on.
+        The fewest latencies behind a value.
     bracket : tuple of (float, float) or None
         Of a rate search: the highest rate that passed, the lowest that failed.
+    sustained : tuple of (float, float) or None
+        Of a throughput: the bracket of the same setting, where one was searched and closed.
+    ways : dict of (int, int) to (float, float)
+        Process and round to the transfer time of a cache line between cores before the run and
+        after it, ns; of runs of more than one thread.
     """
 
     paper: str
@@ -91,30 +133,58 @@ class Point:
     in_flight: int | None = None
     samples: int | None = None
     bracket: tuple[float, float | None] | None = None
+    sustained: tuple[float, float] | None = None
+    ways: Mapping[Place, Ways] = field(default_factory=dict)
 
     @cached_property
     def spread(self) -> Spread:
-        """Its value, and how far processes or rounds lie apart."""
+        """The value, and how far processes or rounds lie apart."""
         return statistics.spread(self.values, added=quantities.quantity(self.quantity).is_added)
+
+    @cached_property
+    def of_two_states(self) -> tuple[float, float] | None:
+        """The values with near and with far cores, further apart than ``ALIKE``; None otherwise.
+
+        Each is of two runs at least. The mean of such values would be that of neither state.
+        """
+        if not self.ways:
+            return None
+        nearest = min(ways.short for ways in self.ways.values())
+        near, far = {}, {}
+        for at, ways in self.ways.items():
+            if ways.long <= STATES_APART * nearest:
+                near[at] = self.values[at]
+            elif ways.short > STATES_APART * nearest:
+                far[at] = self.values[at]
+        if min(len(near), len(far)) < 2:
+            return None
+        added = quantities.quantity(self.quantity).is_added
+        one, other = (statistics.spread(each, added=added).value for each in (near, far))
+        if min(one, other) <= 0 or max(one, other) <= ALIKE * min(one, other):
+            return None
+        return one, other
 
     @property
     def value(self) -> float:
-        """The mean over processes: geometric of times and rates, arithmetic of what is added."""
+        """The mean over processes: geometric of times and rates, arithmetic of added quantities.
+
+        Each process counts with the median of the rounds.
+        """
         return self.spread.value
 
     @property
     def processes(self) -> int:
-        """How many processes measured it."""
+        """The number of processes that measured it."""
         return self.spread.processes
 
     @property
-    def crowded(self) -> bool:
-        """Whether it had more threads than cores."""
+    def oversubscribed(self) -> bool:
+        """Whether the point is oversubscribed: more threads than cores."""
         return self.threads > self.cores
 
     @property
-    def place(self) -> tuple:
-        """What tells it from every other point, its rate apart."""
+    def identity(self) -> tuple:
+        """The identity of the point among all others, except for the rate."""
         where = (self.paper, self.figure, self.machine, self.variant)
         return (*where, _words(self.settings), self.quantity)
 
@@ -124,7 +194,7 @@ def rows_of(
 ) -> list[tuple[Series, Mapping[str, Any]]]:
     """Return the rows that a figure shows, valid or not, each with the series it is drawn in.
 
-    Equal runs are not among them.
+    Equal runs are excluded.
 
     Raises
     ------
@@ -143,18 +213,21 @@ def rows_of(
                 f" {other} and {line}: leave one out"
             )
     found = []
+    variants = {variant for variant, _ in own}
     for row in rows:
-        if row["family"] == figure.family and _is_asked(row, figure, phases):
+        if row["family"] != figure.family or row["variant"] not in variants:
+            continue
+        if _is_asked(row, figure, phases):
             line = own.get((row["variant"], _words(row["settings"], free)))
-            if line is not None and figure.asks(row["settings"], row["size"]):
+            if line is not None and figure.declares(row["settings"], row["size"]):
                 found.append((line, row))
     return found
 
 
 def _is_asked(row: Mapping[str, Any], figure: Figure, phases: Set[str]) -> bool:
-    """Say whether a figure shows this kind of run: others may have asked for more of a setting."""
+    """Say whether a figure shows this kind of run: others may need more runs of a setting."""
     if row["phase"] == OPEN and figure.x != OFFERED_RATE:
-        # One latency a setting, at the share that the profile has for all.
+        # One latency a setting, at the common share of the profile.
         if row["rate_fraction"] != row["usual_fraction"]:
             return False
     return row["phase"] in phases
@@ -177,21 +250,21 @@ def gather(rows: Sequence[Mapping[str, Any]], figure: Figure) -> list[Point]:
     Parameters
     ----------
     rows : sequence of mapping
-        Raw results of any settings; those that the figure does not show, and those that are not
-        valid, are passed over.
+        Raw results of any settings; invalid rows, and those that the figure does not show, are left
+        out.
     figure : Figure
     """
     found: dict[tuple, dict[Place, tuple[Mapping[str, Any], float]]] = {}
-    shown = [(line, row) for line, row in rows_of(rows, figure) if row["valid"]]
-    overrun = _overrun(row for row in rows if row["valid"])
+    shown = rows_of(rows, figure)
+    overrun = _overrun(row for row in rows if row["valid"] and row["family"] == figure.family)
     for line, row in shown:
+        settings, fraction = _words(row["settings"]), fraction_of(row)
         for quantity, value in _values(row):
-            place = (row["machine"], line, _words(row["settings"]), quantity, fraction_of(row))
+            place = (row["machine"], line, settings, quantity, fraction)
             # A run that was repeated: the later one counts.
             found.setdefault(place, {})[row["repetition"], row["round"]] = (row, value)
-    usual = usual_ways(rows)
-    kept = {place: _undisturbed(_that_kept_up(own), usual) for place, own in found.items()}
-    made = [_point(figure, place, kept[place], overrun) for place in kept]
+    made = [_point(figure, place, _that_kept_up(own), overrun) for place, own in found.items()]
+    made = _with_brackets(made)
     asked = [point.settings for point in made]
     made = [
         replace(point, settings=settings)
@@ -201,12 +274,31 @@ def gather(rows: Sequence[Mapping[str, Any]], figure: Figure) -> list[Point]:
     return sorted(made, key=lambda point: _order(point, figure))
 
 
+def _with_brackets(points: Sequence[Point]) -> list[Point]:
+    """Return the points; throughputs carry the bracket of their setting's sustained rate."""
+
+    def setting(point: Point) -> tuple:
+        return (point.machine, point.variant, _words(point.settings))
+
+    closed = {
+        setting(point): point.bracket
+        for point in points
+        if point.bracket is not None and None not in point.bracket
+    }
+    return [
+        replace(point, sustained=closed.get(setting(point)))
+        if point.quantity == "throughput_tps"
+        else point
+        for point in points
+    ]
+
+
 def everywhere(
     line: Series, settings: Mapping[str, Any], figure: Figure, others: Iterable[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Return the settings of a series at every value of what is swept and means nothing to it.
+    """Return the settings of a series at every value of the sweeps that do not apply to the series.
 
-    The values are those that `others`, the settings of the figure's rows, have.
+    The values are those in `others`, the settings of the figure's rows.
     """
     others, found = list(others), [settings]
     for name in sorted(series.meaningless(figure, line)):
@@ -218,7 +310,7 @@ def everywhere(
 def _that_kept_up(members: Mapping[Place, tuple]) -> Mapping[Place, tuple]:
     """Return the runs of each process without the saturated ones, where others kept up.
 
-    A disturbed run is no failure: it is tried again, and its latency is that of a backlog.
+    A disturbed run is no failure: it is tried again, and the latency in it is that of a backlog.
     """
     kept = {process for (process, _), (row, _) in members.items() if not row["saturated"]}
     return {
@@ -228,37 +320,22 @@ def _that_kept_up(members: Mapping[Place, tuple]) -> Mapping[Place, tuple]:
     }
 
 
-def _undisturbed(
-    members: Mapping[Place, tuple], usual: Mapping[tuple, float]
-) -> Mapping[Place, tuple]:
-    """Return the runs of each process without those that were disturbed, where most were not."""
-    quiet = {place: row for place, (row, _) in members.items() if not is_disturbed(row, usual)}
-    runs = Counter(process for process, _ in members)
-    left = Counter(process for process, _ in quiet)
-    enough = {process for process in runs if 2 * left[process] >= runs[process]}
-    return {
-        place: member
-        for place, member in members.items()
-        if place in quiet or place[0] not in enough
-    }
-
-
 def _order(point: Point, figure: Figure) -> tuple:
-    places = [sweep.place_of(point.settings.get(sweep.setting)) for sweep in figure.free]
+    places = [sweep.sort_key(point.settings.get(sweep.setting)) for sweep in figure.free]
     rate = point.rate_fraction or 0.0
     return (point.machine, point.variant, places, point.quantity, rate)
 
 
 def setting_of(row: Mapping[str, Any]) -> tuple:
-    """Return what a row is of: machine, family, variant and settings."""
+    """Return the setting of a row: machine, family, variant and settings."""
     return (row["machine"], row["family"], row["variant"], _words(row["settings"]))
 
 
 def _overrun(rows: Iterable[Mapping[str, Any]]) -> set[tuple]:
-    """Return the settings that did not keep up with the usual share of their own throughput.
+    """Return the settings that did not keep up with the usual share of their throughput.
 
-    A process says so when each of its open runs at that rate was saturated; a setting is meant when
-    more than half of its processes do.
+    A process counts when each of its open runs at that rate was saturated; a setting is returned
+    when more than half of the processes count.
     """
     kept: dict[tuple, dict[int, bool]] = {}
     for row in rows:
@@ -276,9 +353,9 @@ def fraction_of(row: Mapping[str, Any]) -> float | None:
 
 
 def _values(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield the quantities that a row gives."""
+    """Yield the quantities of a row."""
     for quantity in quantities.of_family(row["family"]).values():
-        if quantity.phase == row["phase"]:
+        if quantity.phase == row["phase"] and (row["valid"] or quantity.of_wrong):
             value = quantity.value(row)
             if value is not None:
                 yield quantity.name, value
@@ -326,11 +403,12 @@ def _point(
         in_flight=max((row["in_flight_tuples"] or 0 for row in rows), default=0) or None,
         samples=min(samples, default=None),
         bracket=_bracket(brackets) if brackets else None,
+        ways={at: ways for at, (row, _) in members.items() if (ways := Ways.of(row))},
     )
 
 
 def _samples(quantity: str, row: Mapping[str, Any]) -> int | None:
-    """Return how many latencies a value stands on; of markers, three in five are kept."""
+    """Return the number of latencies behind a value; of markers, three in five are kept."""
     if quantities.quantity(quantity).phase == CLOSED:
         return None if row.get("markers") is None else 3 * row["markers"] // 5
     return row["latency_samples"]
@@ -345,14 +423,14 @@ def _bracket(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float | None]:
 def at_maximum(points: Iterable[Point]) -> list[Point]:
     """Return `points` with one latency a setting: that at the highest rate below the maximum.
 
-    Where every offered rate was at or above the maximum, the lowest of them stands in and carries
+    Where every offered rate was at or above the maximum, the point at the lowest rate is used, with
     its state.
     """
     chosen: dict[tuple, Point] = {}
     for point in points:
-        before = chosen.get(point.place)
+        before = chosen.get(point.identity)
         if before is None or _nearer(point, before):
-            chosen[point.place] = point
+            chosen[point.identity] = point
     return list(chosen.values())
 
 

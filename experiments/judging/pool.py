@@ -1,33 +1,48 @@
-"""The direction of a statement: what all of its pairs say together.
+"""The direction of a statement: the joint answer of all pairs.
 
-Every direction is a *region* that the ratio must lie in: above 1 where it is higher or rises, below
-1 where it is lower or falls, within ``tolerance`` of 1 both ways where it is near, not further than
-``tolerance`` below 1 where it is kept, anywhere but at 1 where it differs.
+Every direction is a *region* that the ratio must lie in:
 
-The ratios are pooled (``statistics.pooled``: each pair weighs the same, and what spreads is the
-mean of a process over its pairs). The pool has a *reach*:
+* *higher*, *rises*: above 1;
+* *lower*, *falls*: below 1;
+* *near*: within ``tolerance`` of 1, both ways;
+* *kept*: at most ``tolerance`` below 1;
+* *differs*: anywhere but at 1.
 
-* from six processes on, Student's t interval;
-* with fewer, all processes (all rounds, of one process), and at least the floor of noise both ways.
-  A single value without a floor has no reach, since nothing says how far equal runs lie apart.
+Two times within 1.05 of each other (``PRACTICALLY_EQUAL``) are practically equal: of more than a
+hundred statements about true equals a few would be clear by chance, and by less than that. So
+*higher*, *lower*, *rises*, *falls* and *differs* ask for a larger difference. Counts have no noise:
+any difference counts.
 
-The answer: **holds** when the reach lies in the region, **does not hold** when all of it lies
-outside, else **cannot tell**. With the reach on one side and under two thirds of the signs there,
-it is **mixed**, and so it is when a third of the pairs or more are clear each way by themselves:
-three times faster here and three times slower there is an answer, and not one that cannot be told.
+The ratios are pooled (``statistics.pooled``: each pair weighs the same, and the spread is that of
+the processes' means over the pairs). The pool has a *reach*, the range that the ratio is believed
+to lie in:
 
-The floor of a pool is the geometric mean of those of its pairs, as far as runs of one process
-differ. That is how far the pool would lie from 1 if each pair erred by its own floor and all in one
-direction. Errors that have nothing to do with each other would cancel out, and the floor of many
-pairs would be less. But pairs share their processes and the hour, so that is not counted on. What
-sets processes apart is where the memory of a structure came to lie, and each of the points has its
-own: of that the floor of many points is less, by the root of how many twos of points there are.
-Judged so by each process of two `laptop` runs alone, statements of the first paper came out as by
-all six in 174 of the 486 cases in which these are clear, never as the opposite, and clear in 15 of
-294 in which six processes leave it open.
+* from six processes on, the confidence interval of Student's t; where rates were searched, widened
+  by the width of the brackets;
+* with fewer, the range of all processes (of all rounds, if one process), and at least the noise
+  floor both ways. Where too few equal runs were made to know the floor, there is no reach.
 
-Where no pair has a ratio, since one rival alone kept up in each, the signs answer by themselves:
-the sign test at 5 %, two-sided, which six of six pass.
+The answer: **holds** when the reach lies in the region and the ratio is not practically equal to 1;
+**does not hold** when all of the reach lies outside the region, or within practical equality; else
+**cannot tell**. When the reach lies on one side of 1 but under two thirds of the signs do, the
+answer is **mixed**. It is also mixed when at least a third of the pairs are clear each way by
+themselves: three times faster here and three times slower there is a clear answer. The sign of a
+pair is the ratio's side of 1, however near.
+
+The floor of a pool is the geometric mean of the pairs' floors, as far as they concern runs of one
+process. That is how far the pool would lie from 1 if each pair erred by the pair's floor and all in
+one direction. Independent errors would cancel, and the floor of many pairs would be lower. But
+pairs share processes and the hour, so independence is not assumed. The difference between processes
+is another matter: it comes from the memory addresses of a structure, which differ from point to
+point. This part of the floor shrinks with the square root of half the number of points. Judged so
+by each process of two `laptop` runs alone, statements of the first paper came out as by all six in
+174 of the 486 cases in which these are clear, never as the opposite, and clear in 15 of 294 in
+which six processes leave it open.
+
+Without any pair nothing was measured that could answer: **not measured here**.
+
+Where no pair has a ratio, since in each only one rival kept up, the signs answer by themselves: the
+sign test at 5 %, two-sided, which six of six pass.
 """
 
 from __future__ import annotations
@@ -35,25 +50,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import comb, inf, log
+from math import comb, exp, hypot, inf, log
 from typing import Literal
 
-from experiments.judging.floors import Noise
 from experiments.judging.pairs import Pair
 from experiments.records import statistics
 from experiments.records.statistics import CONFIDENCE, Spread, Values
 
-DIRECTIONS = ("holds", "does not hold", "mixed", "cannot tell")
-HOLDS, DOES_NOT_HOLD, MIXED, CANNOT_TELL = DIRECTIONS
-# Two that do not differ lie no further apart.
+DIRECTIONS = ("holds", "does not hold", "mixed", "cannot tell", "not measured here")
+HOLDS, DOES_NOT_HOLD, MIXED, CANNOT_TELL, NOT_MEASURED = DIRECTIONS
+# Times within this factor are practically equal: neither is higher or lower.
+PRACTICALLY_EQUAL = 1.05
+# The reach of a pair that does not differ lies within this factor of 1.
 ALIKE = 1.25
-# Of the signs on the other side of a clear pool, more than a third make it mixed.
+# A clear pool is mixed when fewer than two thirds of the signs agree with it.
 _AGREE, _OF = 2, 3
-# So many pairs that are clear each way, and a third of all at least, make it mixed too.
+# A pool is also mixed with at least this many pairs clear each way, and a third of all.
 _EACH_WAY = 2
 
 # The side of 1 that a statement's ratio is on.
 Direction = Literal["higher", "lower", "rises", "falls", "near", "kept", "differs"]
+# The region of the ratio, from the factor that equal or alike values lie within.
 REGIONS = {
     "higher": lambda tolerance: (1.0, inf),
     "rises": lambda tolerance: (1.0, inf),
@@ -62,41 +79,41 @@ REGIONS = {
     "near": lambda tolerance: (1.0 / tolerance, tolerance),
     "kept": lambda tolerance: (1.0 / tolerance, inf),
 }
-# Those that need a tolerance.
+# The directions that need a tolerance.
 WITHIN = ("near", "kept")
 DIFFERS = "differs"
 
 
 @dataclass(frozen=True)
 class Pool:
-    """What the pairs of a statement say together.
+    """The joint answer of a statement's pairs.
 
     Attributes
     ----------
     direction : str
         A member of ``DIRECTIONS``.
     pairs : tuple of Pair
-        Each once, those that are left out too.
+        Each once, including those left out.
     spread : Spread or None
         Of the pooled ratio; None where no pair has one.
     reach : tuple of (float, float) or None
-        What the answer was given by.
-    floor : float
-        What equal runs would lie apart by; 1 where nothing is known.
+        The range that decided the answer.
+    floor : float or None
+        The factor between equal runs; None where too few were made to know.
     agreeing : tuple of bool or None
-        Of each pair whether its own side speaks for the statement; None where it has none.
+        Of each pair whether the pair's side supports the statement; None where it has none.
     """
 
     direction: str
     pairs: tuple[Pair, ...]
     spread: Spread | None
     reach: tuple[float, float] | None
-    floor: float
+    floor: float | None
     agreeing: tuple[bool | None, ...]
 
     @property
     def signs(self) -> tuple[int, int]:
-        """How many pairs speak for the statement, and how many have a sign at all."""
+        """The number of pairs that support the statement, and the number that have a sign."""
         return self.agreeing.count(True), len(self.agreeing) - self.agreeing.count(None)
 
     @property
@@ -111,7 +128,7 @@ def pooled(
     tolerance: float | None = None,
     timed: bool = True,
 ) -> Pool:
-    """Return what `pairs` say together.
+    """Return the joint answer of `pairs`.
 
     Parameters
     ----------
@@ -120,44 +137,60 @@ def pooled(
     direction : str
         One of ``Direction``.
     tolerance : float, optional
-        Of what is near or kept, which need one.
+        For *near* and *kept*, which need one.
     timed : bool
-        Whether it is a measurement of time. A count has no noise: a single one tells.
+        Whether it is a measurement of time. A count has no noise: any difference counts.
     """
     pairs = tuple({pair.identity: pair for pair in pairs}.values())
     ratios = [pair for pair in pairs if pair.ratio]
+    if not pairs:
+        return Pool(NOT_MEASURED, (), None, None, 1.0, ())
     spread = statistics.pooled(_comparable([pair.ratio for pair in ratios])) if ratios else None
     floor = _floor_of(ratios) if ratios else 1.0
+    way = direction
     if direction == DIFFERS:
         side = sum(pair.sign for pair in pairs) if spread is None else log(spread.value)
-        region = REGIONS["higher" if side > 0 else "lower"](1.0)
-    else:
-        region = REGIONS[direction](tolerance)
+        way = "higher" if side > 0 else "lower"
+    region = REGIONS[way](tolerance)
     agreeing = tuple(_agrees(pair, region) for pair in pairs)
-    reach = None if spread is None else _reach(spread, floor, timed)
+    reach = None if spread is None else _reach(spread, floor, _width_of(ratios))
     answer = _by_signs(agreeing) if spread is None else _by_reach(reach, region, direction)
-    if not (direction == DIFFERS and answer == DOES_NOT_HOLD):
-        # Pairs that are alike have signs all the same, which say nothing then.
+    if reach is not None and timed and direction not in WITHIN:
+        answer = _beyond_equality(answer, spread.value, reach, direction)
+    alike = answer == DOES_NOT_HOLD and reach is not None
+    alike = alike and (direction == DIFFERS or _within(reach, PRACTICALLY_EQUAL))
+    if not alike:
+        # Pairs that are alike have signs all the same, which then mean nothing.
         answer = _with_signs(answer, agreeing)
-    if answer == CANNOT_TELL and direction != DIFFERS and len(ratios) >= 2 * _EACH_WAY:
+    # The answer may be open, or alike, because the pairs differ each way.
+    each_way = 1 if alike else _EACH_WAY
+    unclear = answer == CANNOT_TELL or alike
+    if unclear and direction != DIFFERS and len(ratios) >= 2 * each_way:
         alone = by_themselves(ratios, direction, tolerance, timed)
-        least = max(_EACH_WAY, len(ratios) / _OF)
+        least = max(each_way, len(ratios) / _OF)
         answer = MIXED if min(alone[HOLDS], alone[DOES_NOT_HOLD]) >= least else answer
     return Pool(answer, pairs, spread, reach, floor, agreeing)
 
 
-def _floor_of(pairs: Sequence[Pair]) -> float:
-    """Return the factor that a pool of pairs with ratios has between equal runs."""
-    within = sum(pair.noise.within / pair.rounds**0.5 for pair in pairs) / len(pairs)
+def _floor_of(pairs: Sequence[Pair]) -> float | None:
+    """Return the noise floor of a pool of pairs with ratios; None where it is unknown."""
+    if not all(pair.noise.known for pair in pairs):
+        return None
+    within = sum(pair.noise.of_median(pair.rounds) for pair in pairs) / len(pairs)
     between = sum(pair.noise.between for pair in pairs) / len(pairs)
     points = {id(point) for pair in pairs for point in pair.points}
-    return Noise(within, between / max(len(points) / 2, 1) ** 0.5).factor(1)
+    return exp(hypot(within, between / max(len(points) / 2, 1) ** 0.5))
+
+
+def _width_of(pairs: Sequence[Pair]) -> float:
+    """Return the factor by which the brackets of searched rates widen the reach of a pool."""
+    return exp(sum(pair.noise.bracket for pair in pairs) / len(pairs))
 
 
 def _comparable(ratios: Sequence[Values]) -> Sequence[Values]:
     """Return ratios as they are pooled: of one process, rounds only where most pairs have them.
 
-    A single pair that was run again makes no second round of a pool.
+    A single pair that was run again does not give the pool a second round.
     """
     processes = {process for each in ratios for process, _ in each}
     shared = Counter(place for each in ratios for place in each)
@@ -167,7 +200,7 @@ def _comparable(ratios: Sequence[Values]) -> Sequence[Values]:
 
 
 def _agrees(pair: Pair, region: tuple[float, float]) -> bool | None:
-    """Say whether a pair speaks for the statement; None when it says nothing."""
+    """Say whether a pair supports the statement; None when it has no sign."""
     if pair.sign == 0 and not pair.ratio:
         return None
     if not pair.ratio:
@@ -177,20 +210,21 @@ def _agrees(pair: Pair, region: tuple[float, float]) -> bool | None:
 
 
 def _inside(low: float, high: float, region: tuple[float, float]) -> bool:
-    """Say whether a stretch lies in a region; 1 itself is neither higher nor lower."""
+    """Say whether a range lies in a region; 1 itself is neither higher nor lower."""
     least, most = region
     above = low > least if least == 1.0 else low >= least
     return above and (high < most if most == 1.0 else high <= most)
 
 
-def _reach(spread: Spread, floor: float, timed: bool) -> tuple[float, float] | None:
-    """Return the stretch that the pooled ratio is believed to lie in; None where nothing says."""
+def _reach(spread: Spread, floor: float | None, width: float) -> tuple[float, float] | None:
+    """Return the range that the pooled ratio is believed to lie in; None where it is unknown."""
     if spread.is_interval:
-        return spread.low, spread.high
+        return spread.low / width, spread.high * width
+    if floor is None:
+        return None
     value = spread.value
-    if spread.low is None:
-        return (value / floor, value * floor) if floor > 1.0 or not timed else None
-    return min(spread.low, value / floor), max(spread.high, value * floor)
+    low, high = (value, value) if spread.low is None else (spread.low, spread.high)
+    return min(low, value / floor) / width, max(high, value * floor) * width
 
 
 def _by_reach(
@@ -202,21 +236,38 @@ def _by_reach(
     if _inside(low, high, region):
         return HOLDS
     if direction == DIFFERS:
-        return DOES_NOT_HOLD if 1 / ALIKE <= low and high <= ALIKE else CANNOT_TELL
+        return DOES_NOT_HOLD if _within(reach, ALIKE) else CANNOT_TELL
     return DOES_NOT_HOLD if low > region[1] or high < region[0] else CANNOT_TELL
+
+
+def _beyond_equality(answer: str, value: float, reach: tuple[float, float], direction: str) -> str:
+    """Return the answer by the reach, corrected where the two are practically equal."""
+    if direction != DIFFERS and _within(reach, PRACTICALLY_EQUAL):
+        return DOES_NOT_HOLD
+    if answer == HOLDS and _within((value, value), PRACTICALLY_EQUAL):
+        return CANNOT_TELL
+    return answer
+
+
+def _within(reach: tuple[float, float], factor: float) -> bool:
+    """Say whether all of a reach lies within a factor of 1."""
+    return 1.0 / factor <= reach[0] and reach[1] <= factor
 
 
 def by_themselves(
     pairs: Iterable[Pair], direction: str, tolerance: float | None, timed: bool
 ) -> Counter[str]:
-    """Return how many pairs with a ratio have which answer by themselves; see ``pooled``."""
+    """Return the number of pairs with a ratio for each answer that they give alone.
+
+    See ``pooled``.
+    """
     return Counter(
         pooled([pair], direction, tolerance, timed).direction for pair in pairs if pair.ratio
     )
 
 
 def _by_signs(agreeing: Sequence[bool | None]) -> str:
-    """Return the answer of signs alone: by the sign test."""
+    """Return the answer of the sign test."""
     for_it, against = agreeing.count(True), agreeing.count(False)
     fewer, count = min(for_it, against), for_it + against
     chance = 2 * sum(comb(count, each) for each in range(fewer + 1)) / 2**count
@@ -226,7 +277,7 @@ def _by_signs(agreeing: Sequence[bool | None]) -> str:
 
 
 def _with_signs(answer: str, agreeing: Sequence[bool | None]) -> str:
-    """Return `answer`, or that it is mixed."""
+    """Return `answer`, or mixed when too few signs agree with it."""
     side = {HOLDS: True, DOES_NOT_HOLD: False}.get(answer)
     signs = [each for each in agreeing if each is not None]
     if side is None or _OF * signs.count(side) >= _AGREE * len(signs):

@@ -1,4 +1,4 @@
-"""Verdicts in words: the reason of a statement's answer, and what a figure shows, in a line."""
+"""Verdicts in words: the reason of a statement's answer, and a one-line reading of a figure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from math import exp, log
 from typing import Any
 
 from experiments.judging import pairs as paired
-from experiments.judging.badges import shortened, told_interval
+from experiments.judging import settling
+from experiments.judging.badges import interval_text, shortened
 from experiments.judging.claim_types import RESULT, Claim
+from experiments.judging.floors import ENOUGH
 from experiments.judging.lookup import figure_names
 from experiments.judging.pool import (
     CANNOT_TELL,
@@ -18,21 +20,23 @@ from experiments.judging.pool import (
     DOES_NOT_HOLD,
     HOLDS,
     MIXED,
+    NOT_MEASURED,
     Pool,
     by_themselves,
 )
 from experiments.records.quantities import quantity
+from experiments.records.statistics import Spread
 
-# Of what is missing, a reason names so many points; the verdict's own list has all of them.
+# A reason names at most this many missing points; the verdict's list has all of them.
 MISSING_TOLD = 3
 WHOLE = re.compile(r"figure (\w+)")
 APART = "runs of different processes are paired by the numbers of process and round"
-# A figure's reading names so many kinds of pairs, and throughput where there is any.
+# A figure's reading names at most this many kinds of pairs, and prefers throughput.
 READ = 2
 READ_FIRST = "throughput_tps"
-# How the other side of a pair begins where it is of the same variant.
+# The beginnings of a pair's other side where both sides are of the same variant.
 OF_ITSELF = ("that ", "its ")
-ABSOLUTE = "absolute"
+ABSOLUTE, ORDERING = "absolute", "ordering"
 
 
 def reason(
@@ -42,13 +46,15 @@ def reason(
     regime: Mapping[str, Any] | None,
     apart: bool,
 ) -> str:
-    """Return why a statement has its answer, and what was left out: a sentence."""
+    """Return why a statement has this answer, and which pairs were left out: a sentence."""
     if not pool.pairs:
         return f"Not measured here: {_listed(missing) or 'the points it needs'}."
+    if pool.direction == NOT_MEASURED:
+        return "Not judged here: the value of another machine, shown beside what is measured here."
     head = pool.direction[0].upper() + pool.direction[1:]
-    if regime and regime["crowded"] and pool.direction != CANNOT_TELL:
+    if regime and regime["oversubscribed"] and pool.direction != CANNOT_TELL:
         head += f" on {regime['cores']} core{'s' if regime['cores'] > 1 else ''}"
-    clauses = [f"{head}: {_told(claim, pool)}", *_why(claim, pool), *_notes(pool)]
+    clauses = [f"{head}: {_result_text(claim, pool)}", *_why(claim, pool), *_notes(pool)]
     if apart:
         clauses.append(APART)
     if missing:
@@ -56,8 +62,8 @@ def reason(
     return f"{'; '.join(clauses)}."
 
 
-def _told(claim: Claim, pool: Pool) -> str:
-    """Return what was found: ratio, ends and signs."""
+def _result_text(claim: Claim, pool: Pool) -> str:
+    """Return the result: ratio, ends and signs."""
     words = claim.compared
     if len(pool.pairs) == 1:
         words = f"{words}, {pool.pairs[0].names.where}"
@@ -68,7 +74,7 @@ def _told(claim: Claim, pool: Pool) -> str:
     if len(pool.pairs) > 1:
         told.append(f"{words} is {_wanted(claim)} in {agree} of {signs} pairs")
     if pool.spread is not None:
-        ends = told_interval(pool.spread.low, pool.spread.high)
+        ends = interval_text(pool.spread.low, pool.spread.high)
         kind = f" ({pool.spread.kind})" if pool.spread.kind else ""
         told.append(f"{shortened(pool.spread.value)} times{ends}{kind}")
     if len(pool.pairs) > 1:
@@ -90,22 +96,30 @@ def _wanted(claim: Claim) -> str:
 
 
 def _why(claim: Claim, pool: Pool) -> list[str]:
-    """Return why it cannot be told, or is mixed."""
+    """Return why the answer is *cannot tell* or *mixed*."""
     if pool.direction == MIXED:
         return ["the pairs do not agree", *_alone(claim, pool)]
     if pool.direction != CANNOT_TELL or pool.spread is None:
         return []
     if pool.reach is None:
-        return ["one round of one process, and no equal runs to hold it against"]
+        return [f"fewer than {ENOUGH} equal runs of this kind"]
+    settled = settling.clauses(settling.processes_needed(pool, claim.direction, claim.tolerance))
     if pool.spread.is_interval:
-        return ["that interval leaves it open", *_alone(claim, pool)]
-    few = f"from {pool.spread.kind or 'one round of one process'} no interval is made"
-    apart = f", and such means of equal runs differ by up to {pool.floor:.2f} times"
-    return [few + apart * (pool.floor > 1), *_alone(claim, pool)]
+        return ["that interval leaves it open", *settled, *_alone(claim, pool)]
+    few = f"from {_few(pool.spread)} no interval is made"
+    apart = f", and such medians of equal runs differ by up to {pool.floor:.2f} times"
+    return [few + apart * (pool.floor > 1), *settled, *_alone(claim, pool)]
+
+
+def _few(spread: Spread) -> str:
+    """Return the sample that is too small for an interval, in words."""
+    if spread.processes > 1:
+        return f"{spread.processes} processes"
+    return spread.kind or "one round of one process"
 
 
 def _alone(claim: Claim, pool: Pool) -> list[str]:
-    """Return how many of several pairs have an answer by themselves."""
+    """Return how many of several pairs are clear by themselves."""
     if len(pool.ratios) < 2:
         return []
     timed = quantity(claim.quantity).timed
@@ -128,7 +142,7 @@ def _notes(pool: Pool) -> list[str]:
 
 
 def _listed(missing: Sequence[str]) -> str:
-    """Return what is missing in words: whole figures together, and the first few of the rest."""
+    """Return the missing points in words: whole figures together, and the first few of the rest."""
     whole = [what.removeprefix("figure ") for what in missing if WHOLE.fullmatch(what)]
     rest = [what for what in missing if not WHOLE.fullmatch(what)]
     told = [figure_names(whole)] if whole else []
@@ -139,27 +153,32 @@ def _listed(missing: Sequence[str]) -> str:
 
 
 def reading(verdicts: Mapping[str, Any], figure_id: str) -> str:
-    """Return what the pairs of a figure show, in a line; empty where none is judged.
+    """Return a one-line reading of the pairs of a figure; empty where none is judged.
 
     Parameters
     ----------
     verdicts : mapping
-        What ``claims.judge`` wrote of the figure's paper.
+        The verdicts of the figure's paper, as ``claims.judge`` returns them.
     figure_id : str
 
     Returns
     -------
     str
-        "TuMLSC 2.8 times MQ, 25 of 26 pairs": the geometric mean over the pairs of the figure's
-        own points, and in how many of them its side is seen. Throughput is read where a statement
-        is about it; what else is read is named, with the place if it is one. One ratio may be in
-        several statements and counts once.
+        "TuMLSC 2.8 times MQ, 25 of 26 pairs": the geometric mean over the pairs that lie in this
+        figure alone, and the number of pairs on the same side of 1. Throughput is read where a
+        statement is about it; another quantity is named, with the setting if there is only one. A
+        ratio in several statements counts once, and all are of one comparator: a ratio of two gains
+        is no ratio of two lines.
     """
     found: dict[str, dict[frozenset[str], dict[str, Mapping[str, Any]]]] = {}
-    # What counts goes first: a pair is read the way round that the first statement has it.
-    for claim in sorted(verdicts["claims"], key=lambda claim: not counts(claim)):
+    first: dict[str, str] = {}
+    # Statements that count come first, and among them orderings: a pair is read the way round that
+    # the first statement has it, and a value computed from several points has the name of one.
+    for claim in sorted(verdicts["claims"], key=_read_first):
         for part in claim["parts"]:
             if part["figures"] == [figure_id] and part["sign"]:
+                if claim["comparator"] != first.setdefault(claim["quantity"], claim["comparator"]):
+                    continue
                 own = found.setdefault(claim["quantity"], {})
                 kind = own.setdefault(frozenset((part["above"], part["below"])), {})
                 if all(part["above"] == other["above"] for other in kind.values()):
@@ -168,7 +187,7 @@ def reading(verdicts: Mapping[str, Any], figure_id: str) -> str:
         return ""
     name = READ_FIRST if READ_FIRST in found else next(iter(found))
     kinds = sorted(found[name].values(), key=lambda parts: -len(parts))
-    # The same ratio of a variant to itself elsewhere and to its best says nothing more.
+    # The same ratio of a variant to another point of itself and to its best adds nothing.
     told: dict[str, str] = {}
     for parts in (list(kind.values()) for kind in kinds):
         below, read = parts[0]["below"], _read(parts)
@@ -181,47 +200,58 @@ def reading(verdicts: Mapping[str, Any], figure_id: str) -> str:
     return f"{quantity(name).words}{place}: {pairs}"
 
 
+def _read_first(claim: Mapping[str, Any]) -> tuple[bool, bool]:
+    return not counts(claim), claim["comparator"] != ORDERING
+
+
 def _read(parts: Sequence[Mapping[str, Any]]) -> str:
-    """Return the ratio of one kind of pair, and in how many pairs its side is seen."""
+    """Return the ratio of one kind of pair, and the number of pairs on the same side of 1."""
     above, below = parts[0]["above"], parts[0]["below"]
     logs = [log(part["ratio"]) for part in parts if part["ratio"] is not None]
     side = sum(logs) or 1.0
     pairs = f"{sum(part['sign'] * side > 0 for part in parts)} of {len(parts)} pairs"
     if not logs:
         return f"{above} ahead of {below} in {pairs}"
-    ratio = f"{above} {shortened(exp(sum(logs) / len(logs)))} times {below}"
+    above += ":" * above[-1].isdigit()
+    times = shortened(exp(sum(logs) / len(logs)))
+    # A share of a multiple: not "0.97 times 2 times that".
+    ratio = f"{above} {times} {'of' if below[0].isdigit() else 'times'} {below}"
     return ratio if len(parts) == 1 else f"{ratio}, {pairs}"
 
 
 def counts(claim: Mapping[str, Any]) -> bool:
     """Say whether a statement counts: a result that is judged and repeats no other.
 
-    The size of something on another machine is shown and not judged.
+    A value of another machine is shown and not judged.
     """
     return claim["kind"] == RESULT and not claim["repeats"] and claim["comparator"] != ABSOLUTE
 
 
 def answers(verdicts: Mapping[str, Any], figure_id: str) -> str:
-    """Return how many statements on a figure have which answer, for its footer.
+    """Return the number of statements on a figure with each answer, for the figure's footer.
 
-    For example "statements: 5 hold here, 1 does not, 2 cannot tell". What repeats
-    another statement, and what is no result, is left out.
+    For example "8 statements: 5 hold here, 1 does not hold, 2 cannot be told". Repetitions of
+    another statement, and statements that are no results, are left out.
     """
     own = [each for each in verdicts["claims"] if figure_id in each["figures"] and counts(each)]
+    if not own:
+        return "no statement is judged on it"
     found = Counter(claim["direction"] for claim in own)
-    return f"statements: {counted(found) or 'none'}"
+    if len(own) == 1:
+        return counted(found).replace("1 ", "1 statement ", 1)
+    return f"{len(own)} statements: {counted(found)}"
 
 
 def counted(counts: Mapping[str, int]) -> str:
-    """Return numbers of answers in words, those of none left out.
+    """Return numbers of answers in words, without zeros.
 
     Examples
     --------
     >>> counted({"holds": 7, "does not hold": 1, "mixed": 0, "cannot tell": 2})
-    '7 hold here, 1 does not, 2 cannot tell'
+    '7 hold here, 1 does not hold, 2 cannot be told'
     """
-    one = ("holds here", "does not", "is mixed", "cannot tell")
-    more = ("hold here", "do not", "are mixed", "cannot tell")
+    one = ("holds here", "does not hold", "is mixed", "cannot be told", "is not measured here")
+    more = ("hold here", "do not hold", "are mixed", "cannot be told", "are not measured here")
     words = dict(zip(DIRECTIONS, zip(one, more, strict=True), strict=True))
     told = [(counts.get(each, 0), words[each]) for each in DIRECTIONS]
     return ", ".join(f"{n} {word[n > 1]}" for n, word in told if n)

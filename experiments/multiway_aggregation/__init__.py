@@ -1,1 +1,1 @@
-"""Efficient data streaming multiway aggregation: what is run, and what the paper reports."""
+"""Efficient data streaming multiway aggregation: the runs, and the paper's claims."""

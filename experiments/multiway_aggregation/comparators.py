@@ -1,6 +1,6 @@
-"""Comparators of this paper alone: what the threads' durations say of bottleneck and rate.
+"""Comparators of this paper alone: bottleneck and expected rate, from the threads' durations.
 
-See ``experiments.judging.comparators`` for what a comparator is.
+See ``experiments.judging.comparators`` for the definition of a comparator.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INPUTS = "inputs"
 
 @dataclass(frozen=True, kw_only=True)
 class OfDurations(Comparison):
-    """What is read from the durations of the threads at one number of input threads."""
+    """A comparison of the durations of the threads at one number of input threads."""
 
     one_setting: ClassVar[bool] = True
 
@@ -39,9 +39,9 @@ class Expected(OfDurations):
 
 
 def bottleneck(claim: OfDurations, lookup: Lookup) -> list[Pair]:
-    """Pair the output thread's time a tuple with that of all input threads together.
+    """Pair the output thread's time per tuple with that of all input threads together.
 
-    They share the tuples, so theirs is the time of one of them over their number.
+    The input threads share the tuples, so their joint time is that of one thread over their number.
     """
     found = []
     for figure, variant, at, output in lookup.each(claim, quantity=OUTPUT):
@@ -59,7 +59,7 @@ def bottleneck(claim: OfDurations, lookup: Lookup) -> list[Pair]:
 def as_expected(claim: Expected, lookup: Lookup) -> list[Pair]:
     """Pair the throughput of the second figure with that expected from the first's durations.
 
-    What is expected is said in ``expected``: the figures draw the same.
+    ``expected`` computes the expected throughput, which the figures draw as well.
     """
     found, at = [], claim.reads.at
     for durations, rates in pairs_of(claim.figures):

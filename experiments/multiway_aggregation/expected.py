@@ -1,8 +1,8 @@
-"""The throughput to expect from the durations of the threads' operations, as section 7.3 does.
+"""The throughput expected from the durations of the threads' operations, as in section 7.3.
 
-The input threads work side by side, the output thread alone, and the slower side is the bottleneck.
+The input threads run in parallel, the output thread alone, and the slower side is the bottleneck.
 On a machine with fewer cores than threads all of them share the cores: the processor time of a
-tuple, on both sides together, is then a bound of its own, which the paper's machine did not have.
+tuple, on both sides together, is then another bound, which the paper's machine did not have.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ def expected_tps(input_ns: float, output_ns: float, inputs: int, cores: int) -> 
     inputs : int
         Input threads.
     cores : int
-        Of the machine.
+        Cores of the machine.
 
     Examples
     --------
-    With a core for every thread the output thread decides here, on one core the sum of both:
+    With a core for every thread the output thread is the bottleneck; on one core the sum counts:
 
     >>> expected_tps(200.0, 500.0, inputs=20, cores=24)
     2000000.0

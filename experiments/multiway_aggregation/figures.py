@@ -1,4 +1,4 @@
-"""What is run for the paper's figures 7 to 11, 13 to 16, 18 to 21, 23 to 26 and 28 to 33.
+"""The runs of the paper's figures 7 to 11, 13 to 16, 18 to 21, 23 to 26 and 28 to 33.
 
 # ASSUME: the text prints one number for whole groups of figures; ours count the panels in order.
 The threads and structures of the variants, with S inputs::
@@ -25,18 +25,27 @@ The threads and structures of the variants, with S inputs::
 
 MQ's queues have locks and MQLF's have none; in both the output thread compares the heads of all
 queues for every tuple. In TuMLSC the input threads sort while they insert. In TuMLMC each update
-thread reads every ready tuple and updates its own keys. WiML does not sort at all, so it takes only
-functions that do not mind. A run has S + 1 threads, TuMLMC U more, and the notes of a figure say
-where that is more than the machine has cores.
+thread reads every ready tuple and updates the keys assigned to it. WiML does not sort at all, so it
+takes only order-insensitive functions. A run has S + 1 threads, TuMLMC U more, and the notes of a
+figure say where the machine is oversubscribed.
 
-The paper compares MQ, MQLF and WiML on the order-insensitive queries. What no figure of the paper
-shows is drawn in the ``_extended`` form only: variants of ours, and TuMLSC on these queries. Such a
-variant says itself which figures it extends.
+The paper compares MQ, MQLF and WiML on the order-insensitive queries. Lines that no figure of the
+paper shows appear in the ``_extended`` form only: our variants, and TuMLSC on these queries. Such a
+variant itself declares the figures it extends.
 """
 
 from __future__ import annotations
 
-from experiments.declare import LINES, OFFERED_RATE, Figure, Heading, Paper, Sweep, bounded
+from experiments.declare import (
+    LINES,
+    MEMORY,
+    OFFERED_RATE,
+    Figure,
+    Heading,
+    Paper,
+    Sweep,
+    bounded,
+)
 from experiments.families.aggregation.columns import INPUT, OUTPUT
 
 # "20 input streams": section 7.3, Parallelization benefit.
@@ -46,13 +55,13 @@ INPUTS = {
     "laptop": (1, 2, 4, MOST_INPUTS),
     "paper": (1, *range(2, MOST_INPUTS + 1, 2)),
 }
-# Where variants of ours are measured too.
+# The values at which our variants are measured, too.
 OF_OURS = {"quick": (MOST_INPUTS,), "laptop": (MOST_INPUTS,)}
 BY_INPUTS = Sweep("inputs", INPUTS, "inputs", OF_OURS)
-# A gate has sources, which are the inputs of an aggregate.
+# The sources of a gate are the inputs of an aggregate.
 BY_SOURCES = Sweep("sources", INPUTS, "inputs", OF_OURS)
-# ASSUME: the text lost the numbers of inputs of the TuMLMC figures; the fewest that need merging,
-# and the most.
+# ASSUME: the text lost the numbers of inputs of the TuMLMC figures; these are the fewest that need
+# merging, and the most.
 FEW_AND_MANY = Sweep("inputs", dict.fromkeys(INPUTS, (2, MOST_INPUTS)), "inputs")
 BY_UPDATE_THREADS = Sweep(
     "update_threads",
@@ -60,8 +69,9 @@ BY_UPDATE_THREADS = Sweep(
     "update threads",
 )
 
-# What bounds a design, and how far: gates by tuples an input, the others by winsets or panes that
-# the fastest input may be ahead. A variant's default bears its plain name.
+# The parameter that bounds a design's tuples in flight, and values of it: gates by tuples per
+# input, the others by winsets or panes that the fastest input may be ahead. None is the
+# default, drawn under the variant's plain name.
 BOUNDS = {
     "mq": ("ahead", (64, None, 4096)),
     "mqlf": ("ahead", (64, None, 4096)),
@@ -140,9 +150,11 @@ def _by_inputs(number: int, query: str, heading: str) -> Figure:
         form="curves",
         heading=heading,
         quantities=(THROUGHPUT, MEAN),
-        extended_quantities=(THROUGHPUT, P50, P99, COMMON_MEAN),
+        extended_quantities=(
+            THROUGHPUT, P50, P99, COMMON_MEAN, *(MEMORY if query == "K-OS" else ())
+        ),
         settings={"query": query},
-    )
+    )  # fmt: skip
 
 
 def _durations(number: int, query: str) -> Figure:
@@ -218,7 +230,7 @@ IN_FLIGHT = Figure(
     extended_quantities=(THROUGHPUT, MEAN),
     settings={"query": "K-OI", "inputs": MOST_INPUTS},
     about=(
-        "Ours: no figure of the paper. Designs bound what is under way by tuples, winsets or panes,"
+        "Ours: no figure of the paper. Designs bound what is in flight by tuples, winsets or panes,"
         " so that their defaults let different numbers of tuples in; here each is given less and"
         " more."
     ),

@@ -1,8 +1,8 @@
 """The paper's structures at work on a handful of tuples, for a notebook: steps, and short runs.
 
-``fill_t_gate`` and ``fill_w_hive`` call the very operations that are measured, interpreted and one
-at a time, and return what the structure looks like after each. ``locks_against_no_locks`` runs
-gates compiled and on threads, as a bench does, only much shorter.
+``fill_t_gate`` and ``fill_w_hive`` call the measured operations, interpreted and one at a time, and
+return a snapshot of the structure after each. ``locks_against_no_locks`` runs gates compiled and on
+threads, as a bench does, only much shorter.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def fill_t_gate(
 def fill_w_hive(
     tuples: Sequence[tuple[str, int, str]] = TUPLES, levels: int = 2
 ) -> list[HiveSnapshot]:
-    """Let threads update the windows of a W-Hive by turns, and put out every winset that is done.
+    """Let threads update the windows of a W-Hive in turn, and put out every complete winset.
 
     Parameters
     ----------
     tuples : sequence of (str, int, str)
-        Letter of the thread, timestamp and key; each thread's timestamps ascending. They are
+        Letter of the thread, timestamp and key; each thread's timestamps ascending. Tuples are
         counted by key in windows of WINDOW_SIZE by WINDOW_ADVANCE.
     levels : int
         Height of the tallest node.
@@ -78,7 +78,7 @@ def fill_w_hive(
     Raises
     ------
     RuntimeError
-        When a tuple is not taken.
+        When a tuple is not accepted.
     """
     operations = WIML.operations
     names = sorted({thread for thread, _, _ in tuples})
@@ -88,17 +88,17 @@ def fill_w_hive(
     found = [_hive(state.windows, names, keys, "nothing delivered", ())]
     for thread, timestamp, key in tuples:
         taken(operations.add(state, names.index(thread), timestamp, keys.index(key), 0))
-        told = f"thread {thread} counts a tuple at {timestamp} with key {key}"
-        found.append(_hive(state.windows, names, keys, told, ()))
+        event = f"thread {thread} counts a tuple at {timestamp} with key {key}"
+        found.append(_hive(state.windows, names, keys, event, ()))
         rows = _put_out(state, operations, keys)
         if rows:
-            told = "the output thread takes what every thread has passed"
-            found.append(_hive(state.windows, names, keys, told, rows))
+            event = "the output thread takes what every thread has passed"
+            found.append(_hive(state.windows, names, keys, event, rows))
     for thread in range(len(names)):
         taken(operations.close(state, thread))
     rows = _put_out(state, operations, keys)
-    told = "every thread ends, the output thread takes the rest"
-    return [*found, _hive(state.windows, names, keys, told, rows)]
+    event = "every thread ends, the output thread takes the rest"
+    return [*found, _hive(state.windows, names, keys, event, rows)]
 
 
 def _put_out(state, operations, keys: Sequence[str]) -> tuple[str, ...]:
@@ -111,9 +111,9 @@ def _put_out(state, operations, keys: Sequence[str]) -> tuple[str, ...]:
 
 
 def _hive(
-    hive, names: Sequence[str], keys: Sequence[str], told: str, rows: tuple[str, ...]
+    hive, names: Sequence[str], keys: Sequence[str], event: str, rows: tuple[str, ...]
 ) -> HiveSnapshot:
-    """Return what a hive looks like at rest."""
+    """Return a snapshot of a quiescent hive."""
     words = hive.nodes.reshape(-1, hive.stride)
     chain = chain_of(words, int(hive.insert_head[0]), LINKS, NIL)
     read_head = chain.index(int(hive.reading[READ_HEAD]))
@@ -134,7 +134,7 @@ def _hive(
             )
         )
     written = dict(zip(names, (None if n == NOT_BEGUN else n for n in reported), strict=True))
-    return HiveSnapshot(told, tuple(winsets), hive.levels, written, read_head, 0, rows)
+    return HiveSnapshot(event, tuple(winsets), hive.levels, written, read_head, 0, rows)
 
 
 def _windows(hive, place: int, keys: Sequence[str]) -> dict[str, int]:
@@ -150,7 +150,7 @@ def _windows(hive, place: int, keys: Sequence[str]) -> dict[str, int]:
 def locks_against_no_locks(
     sources: int = 4, rounds: int = 5, variants: Sequence[str] = GATES
 ) -> list[LiveRun]:
-    """Run gates for a tenth of a second each, by turns, on threads of their own.
+    """Run gates on threads for a tenth of a second each, in turn.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def locks_against_no_locks(
     Returns
     -------
     list of LiveRun
-        In the order in which they ran: every variant once a round.
+        In the order in which they ran: every variant once per round.
     """
     benches = [families.ready("gate", name, {"sources": sources}) for name in variants]
     found = []

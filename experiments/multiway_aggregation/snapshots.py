@@ -1,4 +1,4 @@
-"""What a structure looked like after one step, in plain values: for pictures, free of operators."""
+"""A structure after one step, in plain values: for pictures, free of operators."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ class HiveWinset:
     Attributes
     ----------
     label : str
-        "F" for the front, else "w" and its number.
+        "F" for the front, else "w" and the winset's number.
     start, end : int or None
-        The time that its windows cover, the end excluded; None for the front.
+        The time that the winset's windows cover, the end excluded; None for the front.
     height : int
-        Levels that it is on.
+        Number of levels that contain the winset.
     windows : dict of str to int
-        Key to the tuples counted in its window.
+        Key to the number of tuples counted in the key's window.
     state : str
-        "out" when it was put out, "ready" to be, or "open" for updates.
+        "out" once put out, "ready" to be put out, or "open" for updates.
     """
 
     label: str
@@ -37,21 +37,21 @@ class HiveSnapshot:
 
     Attributes
     ----------
-    told : str
+    event : str
         The step in words.
     winsets : tuple of HiveWinset
         From the insertion head on, in the order of level 0.
     levels : int
     written : dict of str to int or None
-        A thread's letter to the number of the first winset of its last tuple. None before its
-        first tuple; a number beyond all winsets once it has ended.
+        By thread letter, the number of the first winset of the thread's last tuple. None before the
+        first tuple; a number beyond all winsets once the thread has ended.
     read_head, insert_head : int
-        Places in `winsets`.
+        Indices into `winsets`.
     rows : tuple of str
-        What was put out in this step: "[0, 4) x: 2".
+        The rows put out in this step: "[0, 4) x: 2".
     """
 
-    told: str
+    event: str
     winsets: tuple[HiveWinset, ...]
     levels: int
     written: dict[str, int | None]
@@ -68,10 +68,10 @@ class LiveRun:
     ----------
     variant : str
     round : int
-        Every variant runs once a round.
+        Every variant runs once per round.
     throughput_tps : float
     valid : bool
-        Whether its output was the right one.
+        Whether the output was correct.
     threads, cores : int
     """
 

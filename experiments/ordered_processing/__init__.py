@@ -1,1 +1,1 @@
-"""Scaling ordered stream processing on multicores: what is run, and what the paper reports."""
+"""Scaling ordered stream processing on multicores: the runs, and the paper's claims."""

@@ -1,9 +1,9 @@
 """The paper's structures at work on a handful of tuples, for a notebook: steps, and short runs.
 
-``fill_reorder_buffer`` and ``delegate`` call the very operations that are measured, interpreted and
-one at a time, and return what the structure looks like after each. ``worker_time`` runs a pipeline
-compiled and on threads, as a bench does, only much shorter. ``find_frauds`` runs the pipeline of
-the paper's figure 1, which is written as a user would write it.
+``fill_reorder_buffer`` and ``delegate`` call the measured operations, interpreted and one at a
+time, and return a snapshot of the structure after each. ``worker_time`` runs a pipeline compiled
+and on threads, as a bench does, only much shorter. ``find_frauds`` runs the pipeline of the paper's
+figure 1, written as a user would write it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from operators.pipeline.run import run_pipeline
 from operators.reorder.non_blocking import VARIANT as NON_BLOCKING
 from operators.reorder.shape import EMPTY
 
-# (worker, serial number): a is slow, so that the others' outputs wait for it.
+# (worker, serial number): a is slow, so that the other workers' outputs wait for it.
 OUTPUTS = (("b", 2), ("c", 3), ("b", 4), ("c", 5), ("a", 1), ("c", 5))
 SLOTS = 4
 # Keys of t1, t2, ...: two of them come twice.
 KEYS = (0, 1, 2, 0, 2)
-# What workers do, one after the other: take what there is for them, or be done with it.
+# The turns of workers, one after the other: take the next tuple, or finish the current one.
 TAKES, DONE = "takes", "is done"
 TURNS = (
     ("a", TAKES), ("b", TAKES), ("c", TAKES), ("b", DONE), ("b", TAKES), ("a", DONE), ("a", TAKES),
@@ -38,20 +38,20 @@ TURNS = (
 )  # fmt: skip
 SCHEDULERS = ("qst", "lp", "et", "ct")
 LIVE_SECONDS = 0.1
-# Of the example: phones that move about a city, five of which are in two places at once.
+# The example: phones that move about a city, five of which are in two cities at once.
 PHONES, CLONED, CALLS, HOURS, AREAS, CITY_M, LIMIT_M_S = 400, 5, 20_000, 6, 3, 20_000, 300
 
 
 def fill_reorder_buffer(
     outputs: Sequence[tuple[str, int]] = OUTPUTS, slots: int = SLOTS
 ) -> list[BufferSnapshot]:
-    """Hand outputs to a non-blocking reorder buffer one by one, and look.
+    """Hand outputs to a non-blocking reorder buffer one by one, and take snapshots.
 
     Parameters
     ----------
     outputs : sequence of (str, int)
-        A worker's letter and the serial number of its output; one that was refused is handed over
-        again later.
+        A worker's letter and the serial number of the output; a refused output is handed over again
+        later.
     slots : int
 
     Returns
@@ -71,7 +71,7 @@ def fill_reorder_buffer(
     found = [_buffer(state, "nothing was handed over", (), False)]
     for worker, serial in outputs:
         before = len(sent)
-        # What an output stands for is the receiver's affair: here it is its serial number.
+        # The value of an output matters only to the receiver: here it is the serial number.
         status = send(state, None, serial, serial)
         found.append(
             _buffer(
@@ -84,15 +84,15 @@ def fill_reorder_buffer(
     return found
 
 
-def _buffer(state, told: str, sent: tuple[int, ...], refused: bool) -> BufferSnapshot:
+def _buffer(state, event: str, sent: tuple[int, ...], refused: bool) -> BufferSnapshot:
     slots = tuple(0 if word == EMPTY else int(word) for word in state.buffer[: state.mask + 1])
-    return BufferSnapshot(told, slots, int(state.next[0]), sent, refused)
+    return BufferSnapshot(event, slots, int(state.next[0]), sent, refused)
 
 
 def delegate(
     keys: Sequence[int] = KEYS, turns: Sequence[tuple[str, str]] = TURNS
 ) -> list[QueueSnapshot]:
-    """Fill a hybrid queue and let workers take turns, and look.
+    """Fill a hybrid queue and let workers take turns, and take snapshots.
 
     Parameters
     ----------
@@ -125,27 +125,27 @@ def delegate(
     for worker, turn in turns:
         number = workers.index(worker)
         if turn == DONE:
-            told = f"{worker} is done with t{working.pop(worker)}"
+            event = f"{worker} is done with t{working.pop(worker)}"
             operations.processed(state, number)
         elif operations.next_input(state, number, out) == READY:
             working[worker] = int(out[2])
             taken.append(int(out[2]))
-            told = f"{worker} takes t{working[worker]}"
+            event = f"{worker} takes t{working[worker]}"
         else:
-            told = f"{worker} takes keys, and finds that others own what they stand for"
-        found.append(_queue(state, told, keys, taken, working, workers))
+            event = f"{worker} takes keys, and finds that others own what they stand for"
+        found.append(_queue(state, event, keys, taken, working, workers))
     return found
 
 
 def _queue(
     state,
-    told: str,
+    event: str,
     keys: Sequence[int],
     taken: Sequence[int],
     working: dict[str, int],
     workers: Sequence[str],
 ) -> QueueSnapshot:
-    """Return what the queue looks like: its counters are read, and what waits is the rest."""
+    """Return a snapshot of the queue: counters are read, waiting tuples are the remaining ones."""
     waiting = [number for number in range(1, len(keys) + 1) if number not in taken]
     queues = tuple(
         tuple(f"t{number}" for number in waiting if keys[number - 1] == partition)
@@ -159,7 +159,7 @@ def _queue(
         if state.held[place * LINE_WORDS] != NO_PARTITION
     }  # fmt: skip
     counts = tuple(int(state.counts[p * LINE_WORDS]) for p in range(state.partitions))
-    return QueueSnapshot(told, tuple(keys[len(keys) - left :]), queues, counts, owned)
+    return QueueSnapshot(event, tuple(keys[len(keys) - left :]), queues, counts, owned)
 
 
 def worker_time(schedulers: Sequence[str] = SCHEDULERS) -> list[TimeSpent]:
@@ -188,7 +188,7 @@ def worker_time(schedulers: Sequence[str] = SCHEDULERS) -> list[TimeSpent]:
 
 
 def calls(seed: int = 1) -> np.ndarray:
-    """Return made-up calls in the order of time, with the words of ``fraud``.
+    """Return random calls in the order of time, with the words of ``fraud``.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def calls(seed: int = 1) -> np.ndarray:
     for who in (fraud.CALLER, fraud.CALLEE):
         phones = random.integers(0, PHONES, CALLS)
         places = homes[phones] + random.integers(-20, 21, (CALLS, 2))
-        # A second phone with the number of another, on the other side of the country.
+        # A second phone with the same number, on the other side of the country.
         elsewhere = (phones < CLONED) & (random.random(CALLS) < 0.5)
         places[elsewhere] += 50 * CITY_M
         found[:, who] = phones
@@ -212,7 +212,7 @@ def calls(seed: int = 1) -> np.ndarray:
 
 
 def find_frauds(scheduler: str = "ct", workers: int = 2) -> list[tuple[int, int]]:
-    """Return how many impossible journeys there were in each hour, as (hour, count)."""
+    """Return the number of impossible journeys in each hour, as (hour, count)."""
     pipeline = fraud.make(area=0, limit=LIMIT_M_S, phones=PHONES)
     rows = run_pipeline(pipeline, calls(), scheduler=scheduler, workers=workers)
     return [(int(hour), int(count)) for hour, count in rows]

@@ -1,4 +1,4 @@
-"""What a structure looked like after one step, in plain values: for pictures, free of operators."""
+"""A structure after one step, in plain values: for pictures, free of operators."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ class BufferSnapshot:
 
     Attributes
     ----------
-    told : str
+    event : str
         The step in words.
     slots : tuple of int
         Serial number of the output in each slot, 0 for none.
     following : int
-        Serial number that is sent next.
+        Serial number of the next output to send.
     sent : tuple of int
-        What was sent in this step.
+        Serial numbers sent in this step.
     refused : bool
         Whether the output was too far ahead.
     """
 
-    told: str
+    event: str
     slots: tuple[int, ...]
     following: int
     sent: tuple[int, ...]
@@ -36,19 +36,19 @@ class QueueSnapshot:
 
     Attributes
     ----------
-    told : str
+    event : str
         The step in words.
     master : tuple of int
         Keys that wait in the master queue.
     queues : tuple of tuple of str
         Tuples that wait in the queue of each partition: "t4".
     counts : tuple of int
-        Of each partition, the keys taken whose tuples are not processed.
+        By partition, the taken keys whose tuples are not yet processed.
     working : dict of str to (int, str)
-        A worker's letter to the partition that it owns and the tuple that it works on.
+        By worker letter, the partition that the worker owns and the tuple it works on.
     """
 
-    told: str
+    event: str
     master: tuple[int, ...]
     queues: tuple[tuple[str, ...], ...]
     counts: tuple[int, ...]
@@ -57,14 +57,14 @@ class QueueSnapshot:
 
 @dataclass(frozen=True)
 class TimeSpent:
-    """Where the workers' time went in a short run of a pipeline.
+    """The distribution of the workers' time in a short run of a pipeline.
 
     Attributes
     ----------
     scheduler : str
         Id of the variant.
     shares : dict of str to float
-        Operator to its share of the time in operators.
+        By operator, its share of the time in operators.
     throughput_tps : float
     valid : bool
         Whether the output was that of a serial run.

@@ -1,1 +1,1 @@
-"""The paper "Parallel Index-based Stream Join on a Multicore CPU"."""
+"""The runs, claims and pictures of "Parallel Index-based Stream Join on a Multicore CPU"."""

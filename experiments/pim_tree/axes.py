@@ -1,6 +1,6 @@
-"""Over what the paper's figures go: the windows and the other settings that they sweep, and lines.
+"""The axes of the paper's figures: the windows and the other settings that they sweep, and lines.
 
-Figures share their axes, so that what several of them show is measured once.
+Figures share axes, so that points of several figures are measured once.
 """
 
 from __future__ import annotations
@@ -12,26 +12,32 @@ from experiments.declare import SIZES, Sweep
 from operators.index.immutable_tree import levels_for
 from operators.join.family import SELF, TWO_WAY
 
+NESTED_LOOP = "nested-loop-scalar"
 B_PLUS_TREE, IM_TREE, PIM_TREE = "b-plus-tree", "im-tree", "pim-tree"
 THREE = (B_PLUS_TREE, IM_TREE, PIM_TREE)
 PARALLEL, BW_TREE = "pim-tree-parallel", "bw-tree"
 BLOCKING = f"{PARALLEL}:merge=blocking"
-# One thread that merges as seldom as the parallel join does.
+# A single-threaded join that merges as seldom as the parallel join.
 SELDOM_MERGED = f"{PIM_TREE}:merge_ratio=1"
 THROUGHPUT = "throughput_tps"
 MODEL = "cost_model"
 STEPS = ("search_ns", "scan_ns", "delete_ns", "insert_ns", "merge_ns")
 FOOTPRINT = ("search_bytes", "insert_bytes", "buffer_bytes", "window_bytes")
 
-# Why the model of figures 8b, 10a and 10b may be off by as much as what it foretells.
+# Why the model of figures 8b, 10a and 10b may be off by as much as its prediction.
 NO_CACHES = (
     "The model's constants are those of the smallest window and know no caches, so that its error"
     " grows with the window."
 )
-# What the paper's rival was like, beside ours.
+# How the paper's rival differed from ours.
 BY_SCALARS = (
     "The extended form has a B+-Tree, too, that compares the keys of a node one by one, as the"
     " paper's does; ours compares a node whole."
+)
+# A lookup that the merge trees here avoid.
+BY_SEQUENCE = (
+    "IM- and PIM-Tree know by the sequence beside a key whether its entry has expired; the paper's"
+    " look into the sliding window for each result. That is in favour of ours."
 )
 
 
@@ -43,7 +49,7 @@ def powers(first: int, last: int, step: int = 1) -> tuple[int, ...]:
 def windows(quick: tuple, laptop: tuple, paper: tuple, ours: tuple = ()) -> Sweep:
     """Return a sweep of the windows' size.
 
-    Our own variants have the last one in quick, and in laptop `ours`: the last two unless told.
+    Our variants have the last window in quick, and in laptop `ours`, by default the last two.
     """
     return Sweep(
         "window", {"quick": quick, "laptop": laptop, "paper": paper}, "tuples",
@@ -51,7 +57,7 @@ def windows(quick: tuple, laptop: tuple, paper: tuple, ours: tuple = ()) -> Swee
     )  # fmt: skip
 
 
-# The same windows wherever one is swept, since figures share what they measure.
+# The same windows in all sweeps, since figures share measurements.
 QUICK = (1 << 10, 1 << 12, 1 << 14, 1 << 17)
 LAPTOP = (*powers(10, 16, 2), 1 << 17, 1 << 18, 1 << 20)
 BY_WINDOW = windows(QUICK, LAPTOP, powers(10, 25), ours=LAPTOP[-1:])
@@ -123,11 +129,16 @@ BY_DISTRIBUTION = Sweep(
 
 
 def depths(variant: str) -> tuple[str, ...]:
-    """Return a line an insertion depth."""
+    """Return a line per insertion depth."""
     return tuple(f"{variant}:insertion_depth={depth}" for depth in (0, 1, 2, 3))
 
 
 def is_too_deep(settings: Mapping[str, Any]) -> bool:
-    """Say whether a window's tree has no inner nodes at the depth that is asked for."""
+    """Say whether a window's tree has no inner nodes at the requested depth."""
     depth = settings["insertion_depth"]
-    return 0 < depth >= levels_for(settings["window"], settings["fan_out"])
+    return 0 < depth >= levels_for(settings["window"], immutable_fan_out(settings))
+
+
+def immutable_fan_out(settings: Mapping[str, Any]) -> int:
+    """Return f_ib, the fan-out of T_S: f_b unless the index has a ratio other than 1."""
+    return settings["fan_out"] * settings.get("fan_out_ratio", 1)

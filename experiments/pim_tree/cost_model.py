@@ -1,23 +1,23 @@
-"""What a tuple costs by the paper's formulas (sections 2.2, 3.2, 3.3), and what that foretells.
+"""The cost of a tuple by the paper's formulas (sections 2.2, 3.2, 3.3), and predictions from it.
 
-A tuple's way is split as the paper splits it; a window has `w` tuples, and each tuple finds
-sigma_s = `match_rate` partners in the other one::
+The work on a tuple is split as in the paper; a window has `w` tuples, and each tuple finds
+sigma_s = `match_rate` partners in the other window::
 
     search    down to where the band begins          heights * cost of a search in a node
     scan      through the band, expired ones too     sigma_s * cost of a comparison
-    delete    the tuple that has expired             height * cost of a deletion in a node
+    delete    the expired tuple                      height * cost of a deletion in a node
     insert    the tuple itself                       height * cost of an insertion in a node
-    merge     its share of what merges take          elements moved, a tuple * cost of an element
+    merge     a tuple's share of merges              elements moved, a tuple * cost of an element
 
-What a node, a comparison and an element cost is nowhere assumed: it is fitted to the steps measured
-in figure 10a, at the smallest of its windows (``fit``). Larger windows there, and figures 8b and
-10b, are predictions: they follow from these constants and w, L, m, D_I and the fan-outs alone. A
-constant that the results do not give is NaN, and so is what would follow from it.
+The costs of a node, a comparison and an element are not assumed but fitted to the steps measured in
+figure 10a, at the smallest of its windows (``fit``). Larger windows there, and figures 8b and 10b,
+are predictions: they follow from these constants and w, L, m, D_I and the fan-outs alone. A
+constant that the results do not give is NaN, and so is everything that would follow from it.
 
-# ASSUME: heights are the logarithms that the paper writes, and no whole numbers of levels; a tree
+# ASSUME: heights are the logarithms that the paper writes, and not whole numbers of levels; a tree
 # of less than one element has the height 0.
-# ASSUME: a fan-out is the most children that a node has, as in the text's own example (1024
-# subindexes "considering f_ib = 32 and w = 2**20"), however full nodes are.
+# ASSUME: a fan-out is the most children that a node has, as in the text's example (1024 subindexes
+# "considering f_ib = 32 and w = 2**20"), however full nodes are.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ from typing import Any, NamedTuple
 
 from experiments.declare import Figure
 from experiments.judging.points import Point
+from experiments.pim_tree.axes import immutable_fan_out
 from experiments.predictions import Prediction, Predictions
 
 B_PLUS_TREE, IM_TREE, PIM_TREE = "b-plus-tree", "im-tree", "pim-tree"
-# Where steps are measured, and the model is fitted.
+# The figure in which steps are measured, and to which the model is fitted.
 FITTED_TO = "10a"
 THROUGHPUT = "throughput_tps"
 
 
 class Setting(NamedTuple):
-    """Where the model is asked; what an index does not have is passed over."""
+    """The inputs of the model; those that an index does not have are ignored."""
 
     window: int  # w, tuples
     match_rate: float  # sigma_s, partners of a tuple
@@ -50,7 +51,7 @@ class Setting(NamedTuple):
 
 
 class Constants(NamedTuple):
-    """What the machine costs, ns; NaN where it is not known."""
+    """The costs on this machine, ns; NaN if unknown."""
 
     search: float = math.nan  # lambda_b^s: a search in a node of a B+-Tree
     insert: float = math.nan  # lambda_b^i: an insertion, a node
@@ -60,7 +61,7 @@ class Constants(NamedTuple):
     merge: float = math.nan  # an element that is moved by a merge, M over the elements
 
 
-# In sentences.
+# For messages.
 WORDS = {
     "search": "a search in a B+-Tree's node",
     "insert": "an insertion in a node",
@@ -72,7 +73,7 @@ WORDS = {
 
 
 class Costs(NamedTuple):
-    """What a tuple takes in each step, ns."""
+    """The cost of a tuple in each step, ns."""
 
     search: float
     scan: float
@@ -82,17 +83,17 @@ class Costs(NamedTuple):
 
     @property
     def whole(self) -> float:
-        """All of it."""
+        """The total."""
         return sum(self)
 
 
 class Memory(NamedTuple):
-    """What is held for one window, in elements."""
+    """The memory of one window, in elements."""
 
     mutable: float  # T_I, right before a merge
     immutable: float  # T_S
-    buffer: float  # where the next T_S is built
-    window: float  # the sliding window with what has expired and is not merged yet
+    buffer: float  # space in which the next T_S is built
+    window: float  # the sliding window, with expired tuples that are not yet merged
 
 
 def height(entries: float, fan_out: int) -> float:
@@ -191,8 +192,8 @@ def pim_tree(at: Setting, of: Constants) -> Costs:
 def subindexes(at: Setting) -> tuple[int, int]:
     """Return the depth at which a PIM-Tree's subindexes hang, and their number (section 5.2).
 
-    # ASSUME: nodes are full, as they are in an immutable tree that is built at once. A depth that a
-    # small window's tree does not have is that of its lowest inner nodes.
+    # ASSUME: nodes are full, as they are in an immutable tree that is built at once. If a small
+    # window's tree is not that deep, the depth is that of its lowest inner nodes.
 
     Examples
     --------
@@ -222,10 +223,10 @@ def _of_merges(at: Setting, of: Constants) -> float:
 
 
 def memory_of(at: Setting) -> Memory:
-    """Return what IM-Tree and PIM-Tree hold for a window, in elements (sections 3.2 and 3.3).
+    """Return the memory of IM-Tree and PIM-Tree for a window, in elements (sections 3.2, 3.3).
 
     T_I has at most m * w, T_S w, the merge buffer w, and the sliding window m * w more than w. A
-    PIM-Tree's are "almost the same". The text writes r for m in two places.
+    PIM-Tree's are "almost the same". The text twice writes r for m.
     """
     fresh = at.merge_ratio * at.window
     return Memory(fresh, at.window, at.window, at.window + fresh)
@@ -241,9 +242,9 @@ FORMULAS: dict[str, Callable[[Setting, Constants], Costs]] = {
 
 # --- constants from measured steps ---------------------------------------------------------------
 
-# Each constant, the step that it is read from, and of which trees, behind those that it takes: of
-# one tree solved directly, of several by least squares. Trees that can say the same thing are all
-# asked; what only a B+-Tree has, or has by itself, is taken from the B+-Tree.
+# Each constant, the step from which it is solved, and the trees used; ordered so that a constant
+# follows those it needs. With one tree it is solved directly, with several by least squares: trees
+# that share a term are all used; terms that only a B+-Tree has, or has alone, come from that tree.
 SOLVED = (
     ("search", "search", (B_PLUS_TREE,)),
     ("insert", "insert", (B_PLUS_TREE,)),
@@ -255,19 +256,16 @@ SOLVED = (
 
 
 class Fit(NamedTuple):
-    """Constants, and the window whose steps gave them; 0 where no step was measured."""
+    """Constants, and the window whose steps gave them; 0 if no step was measured."""
 
     window: int
     constants: Constants
 
 
 def setting_of(settings: Mapping[str, Any]) -> Setting:
-    """Return the settings of a measured point as the model takes them.
-
-    One fan-out holds for both kinds of tree here.
-    """
+    """Return the settings of a measured point as inputs of the model."""
     known = {name: settings[name] for name in Setting._fields if name in settings}
-    return Setting(**{**known, "immutable_fan_out": settings["fan_out"]})
+    return Setting(**{**known, "immutable_fan_out": immutable_fan_out(settings)})
 
 
 def fit(points: Sequence[Point]) -> Fit:
@@ -296,9 +294,9 @@ def _equations(
     step: str,
     trees: Sequence[str],
 ) -> Iterator[tuple[float, float]]:
-    """Yield how often a tree's step takes the constant, and the ns that are left for it.
+    """Yield how often a tree's step uses the constant, and the ns that remain for it.
 
-    The formulas are linear in the constants, so both are read off them.
+    The formulas are linear in the constants, so that they give both.
     """
     for tree in trees:
         if (tree, step) in measured:
@@ -310,9 +308,9 @@ def _equations(
 
 
 def _least_squares(equations: Sequence[tuple[float, float]]) -> float:
-    """Return the x for which each times * x is nearest to what is left; NaN where none is above 0.
+    """Return the x for which each times * x is nearest to the rest; NaN unless it is above 0.
 
-    A constant that comes out at 0 or below is none: a step does not take less than nothing.
+    A fitted constant of 0 or below is discarded: a step takes some time.
     """
     squares = sum(times * times for times, _ in equations)
     x = sum(times * left for times, left in equations) / squares if squares else math.nan
@@ -323,12 +321,12 @@ def _least_squares(equations: Sequence[tuple[float, float]]) -> float:
 
 
 def predict(measured: Callable[[str], Sequence[Point]], figure: Figure) -> Predictions:
-    """Return what the model says at each place of a figure where something was measured.
+    """Return the model's predictions at each measured point of a figure.
 
     Parameters
     ----------
     measured : callable
-        Of the id of a figure of this paper: its points.
+        Maps the id of a figure of this paper to the figure's points.
     figure : Figure
     """
     fitted = fit(measured(FITTED_TO))
@@ -349,7 +347,7 @@ def predict(measured: Callable[[str], Sequence[Point]], figure: Figure) -> Predi
 
 
 def _places(points: Sequence[Point], figure: Figure) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield series and settings of each place that has a point and a formula, once."""
+    """Yield series and settings of each measured point that has a formula, once."""
     seen = set()
     for point in points:
         place = (point.variant, tuple(sorted(point.settings.items())))
@@ -360,7 +358,7 @@ def _places(points: Sequence[Point], figure: Figure) -> Iterator[tuple[str, Mapp
 
 
 def _lacking(fitted: Fit) -> str:
-    """Return why there are no predictions, or not all of them."""
+    """Return why predictions are missing, if any are."""
     if not fitted.window:
         return f"no step was measured for figure {FITTED_TO}"
     none = [WORDS[name] for name, value in fitted.constants._asdict().items() if math.isnan(value)]

@@ -1,4 +1,4 @@
-"""What is run for the paper's figures 8 to 13; those of several threads have a module of their own.
+"""The runs of the paper's figures 8 to 13; multi-threaded ones are in ``many_threads``.
 
 One family, window joins on the keys of two streams, or of one (12a, 12c, 13b, 13c)::
 
@@ -12,22 +12,26 @@ figures 8a, 9a, 9d and 10c are joins of several threads over one index, as in ``
 # (figure 8b is said to have 1/8). Section 5.2 calls 1/16 the best at 2**23: windows of 2**23 have
 # 1/8 as the others do, so that a line has one ratio; figure 9c has both.
 # ASSUME: figures have the insertion depth 2, that of the lowest inner nodes at 2**20; section 5.1
-# names 1 for figure 8b, which has no PIM-Tree. Of a smaller window's tree it is the lowest inner
-# nodes that there are.
-# ASSUME: in parallel the merge ratio is 1, as section 5.2 has it behind figure 9d.
+# names 1 for figure 8b, which has no PIM-Tree. In a smaller window's tree the depth is that of the
+# lowest inner nodes that exist.
+# ASSUME: nodes of T_S have 32 entries, like those of a B+-Tree, although without references they
+# could have more (section 3.1): 32 is the only f_ib that the text names (section 5.2). 64 and 128
+# are in the extended form of figure 10b; they made 0.86 to 1.19 times as much, which five pairs on
+# a busy machine cannot distinguish from 1.
+# ASSUME: in parallel the merge ratio is 1, as section 5.2 has it after figure 9d.
 # ASSUME: the search of figure 10a is the descent to the leaf where the band begins, or to the block
 # of leaves: it ends before that leaf is touched. The paper descends "to the tuple with the lowest
-# value", so that a look into the leaf is its search, and is our scan. Where the leaf is asked for
-# ahead (`ask_for_block`), what a cache lacks of it is waited for in the scan, too.
+# value", so that reading the leaf belongs to the paper's search, and to our scan. If the leaf is
+# prefetched (`ask_for_block`), the remaining cache misses are waited for in the scan, too.
 # ASSUME: the paper's 1,024 subindexes of figure 13b are those of 2**20 tuples: laptop and quick
-# have 256 and 64. Subindexes are numbered by their keys, anew with each merge.
+# have 256 and 64. Subindexes are numbered by key, anew with each merge.
 # ASSUME: smaller profiles have smaller windows, and say so: those of figure 8b and 10c are 2**17 in
 # a quick run, where the paper has 2**20.
 """
 
 from __future__ import annotations
 
-from experiments.declare import Figure, Heading, Paper, Sweep
+from experiments.declare import MEMORY, Figure, Heading, Paper, Sweep
 from experiments.pim_tree import many_threads
 from experiments.pim_tree.axes import (
     B_PLUS_TREE,
@@ -37,10 +41,12 @@ from experiments.pim_tree.axes import (
     BY_RATE,
     BY_RATIO,
     BY_SCALARS,
+    BY_SEQUENCE,
     BY_WINDOW,
     FOOTPRINT,
     IM_TREE,
     MODEL,
+    NESTED_LOOP,
     NO_CACHES,
     OF_DRIFT,
     OF_EXISTING,
@@ -94,10 +100,10 @@ EXISTING = Figure(
     subject="existing approaches",
     family="join",
     lines=(
-        "nested-loop",
-        "round-robin:index=nested-loop",
+        NESTED_LOOP,
+        f"round-robin-as-printed:index={NESTED_LOOP}",
         B_PLUS_TREE,
-        "round-robin:index=b-plus-tree",
+        f"round-robin-as-printed:index={B_PLUS_TREE}",
         BW_TREE,
     ),
     x=OF_EXISTING,
@@ -105,10 +111,15 @@ EXISTING = Figure(
     heading="existing",
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT,),
+    logarithmic=True,
     about=(
-        "Round robin and the join over a Bw-Tree have two threads in every profile, since this was"
-        " written on a machine of two cores; `millrace bench join round-robin --set threads=16` and"
-        f" `millrace bench join bw-tree --set threads=16` run them with more. {BY_SCALARS}"
+        "Round robin has a chain of two cores, and a third thread that collects the pairs as they"
+        " are found; the extended form has one without it, whose first core puts the pairs in the"
+        " order of arrival. The join over a Bw-Tree has two threads. So it is in every"
+        " profile, since this was written on a machine of two cores; `millrace bench join"
+        " round-robin-as-printed --set threads=15` and `millrace bench join bw-tree --set"
+        " threads=16` run them with more. The nested loop compares one key at a time, as the"
+        f" paper's; the extended form has one that compares 64 at once. {BY_SCALARS}"
     ),
 )
 
@@ -120,12 +131,12 @@ CHAINS = Figure(
     family="join",
     lines=("b-chain", "ib-chain", B_PLUS_TREE),
     x=BY_LENGTH,
-    form="beside",
+    form="side_by_side",
     heading="existing",
     quantities=(THROUGHPUT,),
-    extended_quantities=(THROUGHPUT, "index_bytes"),
+    extended_quantities=(THROUGHPUT, "index_bytes", *MEMORY),
     model=MODEL,
-    beside=ONE_WINDOW,
+    panels=ONE_WINDOW,
     about=f"The B+-Tree has no chain: it is the same at each length. {NO_CACHES}",
 )
 
@@ -148,7 +159,7 @@ def _depths(id: str, variant: str, title: str, about: str) -> Figure:
             " with nodes of 32 those of 2^10, 2^15 and 2^20 tuples have 1, 2 and 3 levels of them."
             f"{about}"
         ),
-        lacks=is_too_deep,
+        excluded=is_too_deep,
     )
 
 
@@ -161,11 +172,11 @@ def _merges(id: str, line: str, title: str, about: str = "") -> Figure:
         family="join",
         lines=(line,),
         x=BY_RATIO,
-        form="beside",
+        form="side_by_side",
         heading="parameters",
         quantities=(THROUGHPUT,),
         extended_quantities=(THROUGHPUT, "merge_share"),
-        beside=OF_MERGES,
+        panels=OF_MERGES,
         about=about,
     )
 
@@ -183,14 +194,14 @@ COSTS = Figure(
     quantities=STEPS,
     extended_quantities=STEPS,
     model=MODEL,
-    beside=OF_STEPS,
+    panels=OF_STEPS,
     about=(
         "What a tuple takes, split as clocks beside the steps of one tuple in 65 tell; merges have"
         " clocks of their own. A step that is timed by itself does not overlap with the next one:"
         " alone the stamped steps of 2^12 tuples add up to 0.9 to 1.4 times what a tuple takes in a"
         " run without clocks. So they say how time is split, and not how long it is. The search"
         " ends before it touches a leaf; what a cache lacks of the leaf is"
-        f" waited for in the scan. {BY_SCALARS} {NO_CACHES}"
+        f" waited for in the scan. {BY_SCALARS} {BY_SEQUENCE} {NO_CACHES}"
     ),
 )
 
@@ -207,7 +218,10 @@ TREES = Figure(
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT, "merge_share"),
     model=MODEL,
-    about=NO_CACHES,
+    about=(
+        "Nodes of T_S have 32 entries, as the others; without references they could have more, and"
+        f" the extended form has 64 and 128. {BY_SEQUENCE} {NO_CACHES}"
+    ),
 )
 
 RATES = Figure(
@@ -218,12 +232,12 @@ RATES = Figure(
     family="join",
     lines=(*THREE, PARALLEL),
     x=BY_RATE,
-    form="beside",
+    form="side_by_side",
     heading="trees",
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT,),
-    beside=ONE_WINDOW,
-    about=many_threads.ON_TWO,
+    panels=ONE_WINDOW,
+    about=f"{BY_SEQUENCE} {many_threads.ON_TWO}",
 )
 
 MEMORY = Figure(
@@ -238,7 +252,7 @@ MEMORY = Figure(
     heading="trees",
     quantities=FOOTPRINT,
     extended_quantities=FOOTPRINT,
-    beside=OF_FOOTPRINT,
+    panels=OF_FOOTPRINT,
     about=(
         "Measured, not computed: nodes in use and arrays, over the tuples of the windows; T_I as it"
         " is right before a merge. The paper's model counts elements of 8 bytes: T_S and the buffer"
@@ -255,7 +269,7 @@ DRIFT = Figure(
     subject="drifting keys",
     family="join",
     lines=(SELDOM_MERGED,),
-    # What is swept; the paper's form has a line a value, over the subindexes.
+    # The swept setting; the paper's form has a line per value, over the subindexes.
     x=BY_DRIFT,
     form="inserts",
     heading="keys",
@@ -265,7 +279,7 @@ DRIFT = Figure(
     sweeps=(
         Sweep("sigma", dict.fromkeys(("quick", "laptop", "paper"), (0.0125, 0.125, 0.3536)), "σ"),
     ),
-    beside=OF_DRIFT,
+    panels=OF_DRIFT,
     measured_with="join-drift",
     about=(
         "The paper writes N(0.5, 0.125), which may name the deviation or its square, and tells of"

@@ -1,9 +1,9 @@
 """The paper's indexes at work on a few dozen tuples, for a notebook: snapshots, and short runs.
 
-``search_tree``, ``merge_pim_tree`` and ``expire_chain`` call the very operations that are measured,
-interpreted and one at a time, and return what an index looks like. ``joins_by_window`` runs joins
-compiled, as a bench does, only much shorter. ``inserts_by_subindex`` lets keys that drift into the
-window of a join, compiled too.
+``search_tree``, ``merge_pim_tree`` and ``expire_chain`` call the measured operations, interpreted
+and one at a time, and return snapshots of an index. ``joins_by_window`` runs joins compiled, as a
+bench does, only much shorter. ``inserts_by_subindex`` inserts drifting keys into the window of a
+join, compiled too.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from datasets.band_join_keys.keys import LEAST_KEY, MOST_KEY, PHASES, drifting_keys
 from datasets.in_memory import InMemory
 from experiments import families
+from experiments.dataset_of import dataset_path
 from experiments.families.join import loops, threads
-from experiments.made import dataset_path
 from experiments.pim_tree.snapshots import (
     ChainSnapshot,
     Entries,
@@ -47,17 +47,17 @@ from operators.index.node import rank_in
 from operators.index.window import NEWEST, OLDEST
 from operators.join.feed import in_turns
 
-# Of all structures that are drawn: small, so that a few dozen tuples have more than one level.
+# Of all drawn structures: small, so that a few dozen tuples have more than one level.
 FAN_OUT = 4
-# Keys of two digits, none twice, in the order in which they arrive.
+# Keys of two digits, without duplicates, in the order of arrival.
 KEYS = tuple(np.random.default_rng(76).permutation(np.arange(10, 99)).tolist())
 SEARCHED = 79
 IN_TREE = 38
 WINDOW, MERGE_RATIO, DEPTH = 40, 0.3, 1
 CHAIN_WINDOW, CHAIN_LENGTH = 18, 4
-# After how many tuples the chain is looked at: the oldest partly expired, wholly, and gone.
+# Tuple counts after which to take a snapshot of the chain: oldest partly expired, wholly, and gone.
 LOOKS = (21, 24, 25)
-JOINS = ("nested-loop", "b-plus-tree", "im-tree", "pim-tree")
+JOINS = ("nested-loop-scalar", "b-plus-tree", "im-tree", "pim-tree")
 WINDOWS = (1 << 8, 1 << 10, 1 << 12, 1 << 14)
 LIVE_SECONDS = 0.05
 MADE_UP_ROWS = 1 << 17
@@ -78,7 +78,7 @@ def _inner(keys: Sequence[int], last_key: int, children: int) -> InnerNode:
 
 
 def _immutable(trees: ImmutableTrees, slot: int, words: np.ndarray) -> TreeSnapshot:
-    """Return what an immutable tree looks like."""
+    """Return a snapshot of an immutable tree."""
     fan_out, levels = trees.kind.fan_out, []
     for depth in range(int(levels_of(trees, slot))):
         begin = int(trees.words[own(slot) + BEGINS + depth])
@@ -108,12 +108,12 @@ def _leaves(forest: Forest, tree: int, words: np.ndarray) -> tuple[Entries, ...]
 
 
 def _mutable(forest: Forest, tree: int, words: np.ndarray) -> TreeSnapshot:
-    """Return what a B+-Tree looks like."""
+    """Return a snapshot of a B+-Tree."""
     levels, nodes = [], [int(forest.roots[tree])]
     for _ in range(int(forest.heights[tree])):
         found, below = [], []
         for node in nodes:
-            # Of an inner node the last key is +oo, as is what it has room for.
+            # An inner node's last key is +oo, and so is the unused room.
             keys, children = zip(*entries_of(forest, node), strict=True)
             room = (forest.kind.last_key,) * (forest.kind.fan_out - len(keys))
             found.append(_inner(keys + room, forest.kind.last_key, len(children)))
@@ -127,13 +127,13 @@ def _mutable(forest: Forest, tree: int, words: np.ndarray) -> TreeSnapshot:
 
 
 def search_tree(key: int = SEARCHED, keys: Sequence[int] = KEYS[:IN_TREE]) -> SearchSnapshot:
-    """Build an immutable tree over keys, and search one in it.
+    """Build an immutable tree over keys, and search for a key.
 
     Parameters
     ----------
     key : int
     keys : sequence of int
-        In any order; some may be equal.
+        In any order; duplicates are allowed.
 
     Returns
     -------
@@ -162,22 +162,22 @@ def merge_pim_tree(
     depth: int = DEPTH,
     keys: Sequence[int] = KEYS,
 ) -> tuple[PimSnapshot, MergeSnapshot, PimSnapshot]:
-    """Let tuples into a PIM-Tree until its window is full and T_I too, and merge.
+    """Insert tuples into a PIM-Tree until the window and T_I are full, and merge.
 
     Parameters
     ----------
     window : int
     merge_ratio : float
-        Of the window: tuples of T_I at which it is merged.
+        Share of the window: tuples of T_I at which it is merged.
     depth : int
-        At which subindexes hang.
+        Depth of the subindexes.
     keys : sequence of int
-        Of the tuples; more than window and T_I have.
+        Keys of the tuples; more than window and T_I have.
 
     Returns
     -------
     tuple of PimSnapshot, MergeSnapshot and PimSnapshot
-        Before the merge, half of T_I merged, and after it.
+        Before the merge, with half of T_I merged, and after it.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def merge_pim_tree(
     tuples = state.limit * (-(-window // state.limit) + 1)
     if tuples > len(keys):
         raise UsageError(f"{tuples} keys are needed, received {len(keys)}")
-    # The last tuple enters as if there were room for another one: T_I is full, and not yet merged.
+    # The last insert sees a higher limit: T_I is then full, and not yet merged.
     waiting = state._replace(limit=state.limit + 1)
     for position, key in enumerate(keys[:tuples]):
         if position >= window:
@@ -200,25 +200,25 @@ def merge_pim_tree(
     return before, _half_way(before, after), after
 
 
-def _pim_tree(state: pim_tree.PimTree, told: str) -> PimSnapshot:
+def _pim_tree(state: pim_tree.PimTree, event: str) -> PimSnapshot:
     words = state.words
     stable = _immutable(state.stable, int(words[pim_tree.SLOT]), words)
     subindexes = tuple(
         _leaves(state.fresh, tree, words) for tree in range(int(words[pim_tree.SUBINDEXES]))
     )
-    return PimSnapshot(told, stable, int(words[pim_tree.DEPTH]), subindexes)
+    return PimSnapshot(event, stable, int(words[pim_tree.DEPTH]), subindexes)
 
 
 def _half_way(before: PimSnapshot, after: PimSnapshot) -> MergeSnapshot:
-    """Return what a merge has written when half of T_I is taken, out of what it wrote in all."""
+    """Return a merge with half of T_I taken, derived from the states before and after it."""
     stable = tuple(entry for leaf in before.stable.leaves for entry in leaf)
     fresh = tuple(entry for tree in before.subindexes for leaf in tree for entry in leaf)
     result = tuple(entry for leaf in after.stable.leaves for entry in leaf)
     half = -(-len(fresh) // 2)
     taken = sum(entry.key <= fresh[half - 1].key for entry in stable)
     written = sum(entry.live for entry in (*stable[:taken], *fresh[:half]))
-    told = "during (put together from before and after): the smaller next key is copied, if live"
-    return MergeSnapshot(told, stable, fresh, taken, half, result[:written], len(result))
+    event = "during (put together from before and after): the smaller next key is copied, if live"
+    return MergeSnapshot(event, stable, fresh, taken, half, result[:written], len(result))
 
 
 def expire_chain(
@@ -227,16 +227,16 @@ def expire_chain(
     looks: Sequence[int] = LOOKS,
     keys: Sequence[int] = KEYS,
 ) -> list[ChainSnapshot]:
-    """Let tuples into a chain of B+-Trees, and look.
+    """Insert tuples into a chain of B+-Trees, and take snapshots.
 
     Parameters
     ----------
     window, length : int
         Tuples of the window, indexes of the chain.
     looks : sequence of int
-        After how many tuples to look, ascending.
+        Tuple counts after which to take a snapshot, ascending.
     keys : sequence of int
-        Of the tuples.
+        Keys of the tuples.
 
     Returns
     -------
@@ -262,11 +262,11 @@ def _chain(state: chain.BChain, tuples: int, moved: bool) -> ChainSnapshot:
     trees = [_mutable(state.trees, tree, words) for tree in order]
     oldest = [entry for leaf in trees[0].leaves for entry in leaf]
     gone = sum(not entry.live for entry in oldest)
-    told = f"after {tuples} tuples: the active subindex has {int(words[chain.FILLED])} of"
-    told += f" {state.limit}, of the oldest {gone} of {len(oldest)} have expired"
+    event = f"after {tuples} tuples: the active subindex has {int(words[chain.FILLED])} of"
+    event += f" {state.limit}, of the oldest {gone} of {len(oldest)} have expired"
     if moved:
-        told = f"after {tuples} tuples: the oldest was emptied at once, and is the active one now"
-    return ChainSnapshot(told, tuple(map(Subindex, kinds, trees)))
+        event = f"after {tuples} tuples: the oldest was emptied at once, and is the active one now"
+    return ChainSnapshot(event, tuple(map(Subindex, kinds, trees)))
 
 
 # --- short runs -----------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ def _chain(state: chain.BChain, tuples: int, moved: bool) -> ChainSnapshot:
 
 @cache
 def made_up_keys() -> InMemory:
-    """Return uniform keys of two streams from a seed, as the dataset of keys has them."""
+    """Return uniform keys of two streams from a seed, in the form of the dataset of keys."""
     random = np.random.default_rng(1)
     r, s = random.integers(LEAST_KEY, MOST_KEY, (2, MADE_UP_ROWS), np.int32, endpoint=True)
     return InMemory("made-up keys", "keys", {"uniform": {"r": r, "s": s}})
@@ -283,7 +283,7 @@ def made_up_keys() -> InMemory:
 def joins_by_window(
     variants: Sequence[str] = JOINS, windows: Sequence[int] = WINDOWS
 ) -> list[JoinRun]:
-    """Run each join over windows that grow, for an instant each.
+    """Run each join over growing windows, for an instant each.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def joins_by_window(
 
 
 def _keys() -> Path | InMemory:
-    """Return the dataset of keys, or keys that are made up where there is none."""
+    """Return the dataset of keys, or made-up keys if there is none."""
     try:
         return dataset_path(None, "keys")
     except UsageError:
@@ -322,7 +322,7 @@ def _keys() -> Path | InMemory:
 def inserts_by_subindex(
     drifts: Sequence[float] = DRIFTS, window: int = DRIFT_WINDOW, seed: int = 1
 ) -> list[Inserts]:
-    """Let keys that drift into a PIM-Tree with m = 1, and count where they go during the drift.
+    """Insert drifting keys into a PIM-Tree with m = 1, and count the inserts during the drift.
 
     Parameters
     ----------
@@ -330,12 +330,12 @@ def inserts_by_subindex(
         The paper's r.
     window : int
     seed : int
-        Of the made-up normal variates.
+        Seed of the random normal variates.
 
     Returns
     -------
     list of Inserts
-        One a drift.
+        One per drift.
     """
     rows = window * sum(PHASES)
     normal = np.random.default_rng(seed).standard_normal(rows)

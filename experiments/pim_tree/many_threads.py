@@ -1,24 +1,24 @@
-"""What is run for figures 11a, 11b, 12a to 12c, 13a and 13c: several threads join over one index.
+"""The runs of figures 11a, 11b, 12a to 12c, 13a and 13c: several threads join over one index.
 
-One queue of tuples, and one index a window that all threads share (section 4)::
+One queue of tuples, and one index per window that all threads share (section 4)::
 
     rows of R and S --> [queue] --tasks--> [threads: search, insert] --> pairs in order
                                                   |
                                      I_R, I_S: PIM-Tree | Bw-Tree
 
-# ASSUME: section 5.2 has 16 threads wherever it names no number, those of its processor. Here there
-# are two in every profile but for figure 12a, which goes to 16, since this was written on a machine
-# of two cores; `millrace bench join pim-tree-parallel --set threads=16` runs it with more.
+# ASSUME: section 5.2 has 16 threads wherever it names no number, since its processor has 16. Here
+# there are two in every profile except in figure 12a, which goes to 16, since this was written on a
+# machine of two cores; `millrace bench join pim-tree-parallel --set threads=16` runs it with more.
 # ASSUME: the latency of figure 11b is the time from when a thread takes a task until it has the
-# partners of all of its tuples and has indexed them ("task processing time"). When they are given
-# out is another matter, since that is in order of arrival: the extended form has it.
-# ASSUME: figure 13c is drawn over the place in the stream, in windows, and not over time: an M
-# tuples of the paper's phases is one of its windows. So phases begin at one place for each r. Two
-# windows are filled before, and the third of the first phase is what the others are held against.
-# ASSUME: figure 13c has the deviation 0.125; figure 13b has three of them.
+# partners of all of the task's tuples and has indexed them ("task processing time"). The time until
+# they are given out differs, since output is in order of arrival; the extended form has it, too.
+# ASSUME: figure 13c is drawn over the position in the stream, in windows, and not over time: an M
+# tuples of the paper's phases is one of its windows. Phases thus begin at the same position for
+# each r. Two windows are filled before, and the third of the first phase is the baseline.
+# ASSUME: figure 13c has the deviation 0.125; figure 13b has three deviations.
 # ASSUME: of "the single-threaded implementation without CC" of figure 12a no merge ratio is named.
-# What control costs is read against one of m = 1, as the parallel one has it; that of the other
-# figures, which merges at 1/8, stands there, too.
+# The cost of concurrency control is read against m = 1, as in the parallel join; the line of the
+# other figures, which merges at 1/8, is drawn too.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from experiments.pim_tree.axes import (
     BW_TREE,
     BY_DISTRIBUTION,
     BY_DRIFT,
+    BY_SEQUENCE,
     BY_TASK,
     BY_THREADS,
     BY_WINDOW,
@@ -49,11 +50,11 @@ IN_ORDER = ("end_to_end_us_mean", "end_to_end_us_p99")
 DRIFTING = ("before_drift_tps", "during_drift_tps", "after_drift_tps")
 
 ON_TWO = "Parallel joins have two threads in every profile."
-UNDER_WAY = (
+IN_FLIGHT = (
     "Of a merge that blocks nobody the share is that of the time in which one is under way, while"
     " others join: it is no cost."
 )
-MERGES = f"{ON_TWO} {UNDER_WAY}"
+MERGES = f"{ON_TWO} {IN_FLIGHT}"
 NOT_OF_SIXTEEN = (
     "What two threads gain here is no measure of what the paper's 16 gain on eight cores."
 )
@@ -105,12 +106,12 @@ THREADS = Figure(
     family="join",
     lines=(PIM_TREE, SELDOM_MERGED, PARALLEL),
     x=BY_THREADS,
-    form="beside",
+    form="side_by_side",
     heading="threads",
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT,),
     sweeps=(ONE_WINDOW,),
-    beside=OF_KINDS,
+    panels=OF_KINDS,
     about=(
         "The join of one thread knows no locks; it is the same at each number of threads. With"
         " m = 1, at which the parallel one merges, it says what concurrency control costs, and with"
@@ -136,7 +137,7 @@ INDEXES = Figure(
         ' of the OpenBw-Tree ("Building a Bw-Tree Takes More Than Just Buzz Words", SIGMOD 2018)'
         " and of ARCTIC (OSDI 2026) put B+-trees with optimistic lock coupling far ahead of it,"
         " those of the BP-tree (VLDB 2023) see point operations within a fifth of each other. The"
-        f" extended form has such a tree. {MERGES} {NOT_OF_SIXTEEN}"
+        f" extended form has such a tree. {BY_SEQUENCE} {MERGES} {NOT_OF_SIXTEEN}"
     ),
 )
 
@@ -153,7 +154,7 @@ SELF_JOIN = Figure(
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT, "merge_share"),
     settings={"kind": "self"},
-    about=MERGES,
+    about=f"{BY_SEQUENCE} {MERGES}",
 )
 
 DISTRIBUTIONS = Figure(
@@ -164,11 +165,11 @@ DISTRIBUTIONS = Figure(
     family="join",
     lines=(PARALLEL,),
     x=BY_DISTRIBUTION,
-    form="beside",
+    form="side_by_side",
     heading="keys",
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT,),
-    beside=ONE_WINDOW,
+    panels=ONE_WINDOW,
     about=(
         "Gaussian with mean 0.5 and deviation 0.125; Gamma with shape and scale 3 and 3, and 1 and"
         f" 5. The band is such that a tuple has two partners of each. {ON_TWO}"
@@ -182,14 +183,14 @@ DRIFT = Figure(
     subject="drifting keys",
     family="join",
     lines=(PARALLEL,),
-    # What is swept; the paper's form has a line a value, along the stream.
+    # The swept setting; the paper's form has a line per value, along the stream.
     x=BY_DRIFT,
     form="along_stream",
     heading="keys",
     quantities=("along_stream_tps",),
     extended_quantities=DRIFTING,
     settings={"kind": "self", "keys": "drift"},
-    beside=OF_DRIFT,
+    panels=OF_DRIFT,
     measured_with="join-drift",
     about=(
         "Keys drift between the dashed lines, by r in all. The paper's window has 2^20 tuples, a"

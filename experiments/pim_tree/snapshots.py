@@ -1,4 +1,4 @@
-"""What an index looked like at a moment, in plain values: for pictures, free of operators."""
+"""An index at a moment, in plain values: for pictures, free of operators."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Entry(NamedTuple):
     Attributes
     ----------
     key, position : int
-        `position` is its place in the stream.
+        `position` is the tuple's position in the stream.
     live : bool
-        Whether it is in the window; an entry of a tuple that has left is not.
+        Whether the tuple is still in the window.
     """
 
     key: int
@@ -31,9 +31,9 @@ class InnerNode(NamedTuple):
     Attributes
     ----------
     keys : tuple of int or None
-        All that it has room for; None is +oo.
+        All keys for which the node has room; None is +oo.
     children : int
-        How many there are.
+        Number of children.
     """
 
     keys: tuple[int | None, ...]
@@ -47,9 +47,9 @@ class TreeSnapshot:
     Attributes
     ----------
     fan_out : int
-        Entries of a leaf at most.
+        Maximum number of entries of a leaf.
     levels : tuple of tuple of InnerNode
-        From the root down; none where the root is a leaf.
+        From the root down; empty if the root is a leaf.
     leaves : tuple of tuple of Entry
         From left to right.
     """
@@ -60,14 +60,14 @@ class TreeSnapshot:
 
 
 class Step(NamedTuple):
-    """What a search did in one node.
+    """A search in one node.
 
     Attributes
     ----------
     node : int
-        Its number on its level.
+        The node's number on its level.
     rank : int
-        Its keys that are below the one searched.
+        Number of keys below the key searched for.
     """
 
     node: int
@@ -83,7 +83,7 @@ class SearchSnapshot:
     key : int
     tree : TreeSnapshot
     steps : tuple of Step
-        One a level, the last in a leaf.
+        One per level, the last in a leaf.
     """
 
     key: int
@@ -97,17 +97,17 @@ class PimSnapshot:
 
     Attributes
     ----------
-    told : str
-        What has happened, in words.
+    event : str
+        The events so far, in words.
     stable : TreeSnapshot
         T_S.
     depth : int
-        Of the nodes of T_S that have subindexes.
+        Depth of the nodes of T_S that have subindexes.
     subindexes : tuple of tuple of tuple of Entry
-        The leaves of each, in the order of the list that T_I is.
+        The leaves of each subindex, in the order of T_I's list.
     """
 
-    told: str
+    event: str
     stable: TreeSnapshot
     depth: int
     subindexes: tuple[tuple[Entries, ...], ...]
@@ -115,22 +115,22 @@ class PimSnapshot:
 
 @dataclass(frozen=True)
 class MergeSnapshot:
-    """A merge that is under way, put together from the states before and after it.
+    """A merge in progress, derived from the states before and after it.
 
     Attributes
     ----------
-    told : str
+    event : str
     stable, fresh : tuple of Entry
-        What T_S and T_I have, in the order of their keys.
+        The entries of T_S and T_I, in the order of their keys.
     stable_taken, fresh_taken : int
         How many of these are taken.
     written : tuple of Entry
-        What the buffer has got from both.
+        The entries that the buffer has got from both.
     room : int
-        Entries that the buffer has in the end.
+        Final number of entries in the buffer.
     """
 
-    told: str
+    event: str
     stable: Entries
     fresh: Entries
     stable_taken: int
@@ -159,12 +159,12 @@ class ChainSnapshot:
 
     Attributes
     ----------
-    told : str
+    event : str
     subindexes : tuple of Subindex
         From the oldest to the active one.
     """
 
-    told: str
+    event: str
     subindexes: tuple[Subindex, ...]
 
 
@@ -179,7 +179,7 @@ class JoinRun:
         Tuples of each window.
     throughput_tps : float
     valid : bool
-        Whether its pairs were those of the oracle.
+        Whether the pairs were those of the oracle.
     """
 
     variant: str
@@ -190,12 +190,12 @@ class JoinRun:
 
 @dataclass(frozen=True)
 class Inserts:
-    """Where the inserts went while the distribution of keys moved.
+    """The distribution of inserts over subindexes while that of the keys moved.
 
     Attributes
     ----------
     drift : float
-        The paper's r: how far it moved in all.
+        The paper's r: the total drift.
     counts : tuple of int
         Inserts into subindex 0, 1, ...
     """

@@ -1,1 +1,1 @@
-"""What is recorded: quantities and columns, raw results and their keys, statistics, the audit."""
+"""Records: quantities and columns, raw results and their keys, statistics, the audit."""

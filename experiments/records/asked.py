@@ -1,14 +1,14 @@
-"""Which families a source file takes variants from: what its imports do not say.
+"""Which families a source file takes variants from, which imports do not show.
 
 A join has every index under it without importing one: it asks the registry for the variants of the
-family "index". A key that misses them would take old rows for rows of an edited index. So the
-question is read out of the text wherever it can be, and refused wherever it cannot:
+family "index". A key that misses them would accept old rows after an edit of an index. So the
+family is read from the source text wherever possible, and other requests are refused:
 
-* The registry, or functions of it, may be imported in any way, and keep their names: under another
-  name a third module could import them from there. Calls are followed by name.
-* The family is a literal. A family in a variable, a function of the registry that is passed on or
-  taken from another module, a lookup by attribute name, names of the project that are imported by
-  ``*``, and a relative import, which closures do not follow, are errors.
+* The registry, or functions of it, may be imported in any way, but not renamed: under another name
+  a third module could import them from there. Calls are followed by name.
+* The family is a literal. Refused are a family in a variable, a function of the registry that is
+  passed on or imported from another module, a lookup by attribute name, names of the project that
+  are imported by ``*``, and a relative import, which closures do not follow.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from operators.contract import UsageError
 from operators.core.sources import PACKAGES, by_text
 
 REGISTRY = "operators.registry"
-# Functions that return variants, or their modules, of the family that is their first argument.
+# Functions that return variants, or their modules, of the family in the first argument.
 ASKING = {"declared_in", "modules_of", "variant", "variants"}
 # Functions that find variants by something other than the id of a family.
 UNREADABLE = {"named", "_all_variants"}
@@ -34,12 +34,12 @@ def families_asked(file: Path) -> list[str]:
 
 
 def unreadable(file: Path) -> list[tuple[int, str]]:
-    """Return where a source file asks in a form from which the family cannot be read, and why."""
+    """Return line and reason of each request whose family cannot be read from the text."""
     return [(line, problem) for line, problem in _read(file)[1]]
 
 
 def refuse_unreadable(files: Iterable[Path]) -> None:
-    """Raise when one of some source files asks in a form from which the family cannot be read.
+    """Raise when a source file has a request whose family cannot be read from the text.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def refuse_unreadable(files: Iterable[Path]) -> None:
 
 @by_text
 def _read(text: str) -> list[list]:
-    """Return the families that a text asks for, and line and problem of what cannot be read."""
+    """Return the families that a text asks for, and line and problem of each unreadable request."""
     reader = _Reader(ast.parse(text))
     return [sorted(reader.families), sorted(reader.problems)]
 
@@ -68,7 +68,7 @@ class _Reader(ast.NodeVisitor):
     def __init__(self, tree: ast.Module) -> None:
         self.families: set[str] = set()
         self.problems: list[tuple[int, str]] = []
-        # By local name, what it was imported as.
+        # From local name to imported name.
         self._imported: dict[str, str] = {}
         imports = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
         for node in imports:
@@ -104,7 +104,7 @@ class _Reader(ast.NodeVisitor):
             self._refuse(node, f"{name} is imported as {local}, which others could import")
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Note the family of a call of the registry."""
+        """Record the family of a call of the registry."""
         if self._function(node.func) in ASKING:
             given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "family_id")]
             family = given[0] if given else None
@@ -118,7 +118,7 @@ class _Reader(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """Refuse what leads to variants by another way than a call."""
+        """Refuse access to variants other than by a call."""
         if self._is_refused(node) or self._function(node):
             return
         top = (self._full_name(node) or "").partition(".")[0]
@@ -127,7 +127,7 @@ class _Reader(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_Name(self, node: ast.Name) -> None:
-        """Refuse the registry, and its functions that give variants, as values."""
+        """Refuse the registry, and the functions that return variants, as values."""
         self._is_refused(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
@@ -145,12 +145,12 @@ class _Reader(ast.NodeVisitor):
         return passed_on or function in UNREADABLE
 
     def _function(self, node: ast.expr) -> str | None:
-        """Return the name of the registry's function that an expression is, None if it is none."""
+        """Return the name of the registry's function that an expression names, or None."""
         module, _, function = (self._full_name(node) or "").rpartition(".")
         return function if module == REGISTRY else None
 
     def _full_name(self, node: ast.expr) -> str | None:
-        """Return an expression as a dotted name that begins with what was imported."""
+        """Return an expression as a dotted name that begins with the imported name."""
         if isinstance(node, ast.Name):
             return self._imported.get(node.id)
         if isinstance(node, ast.Attribute) and (base := self._full_name(node.value)):

@@ -1,7 +1,7 @@
-"""The proof that no two timed runs shared the machine: their recorded intervals are disjoint.
+"""The proof that no two timed runs shared the machine: the recorded intervals are disjoint.
 
-The workflow gives each timed job the whole machine, and the runner holds a lock beside it. This
-check trusts neither: it reads when each run began and ended.
+The workflow gives each timed job the whole machine, and the runner also holds a lock. This check
+trusts neither: it reads when each run began and ended.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from typing import Any
 
 from experiments.records import results
 from experiments.records.columns import SUSTAINED
+from experiments.records.files import write_file
 from operators.contract import UsageError
 
 
 def overlaps(
     rows: Iterable[Mapping[str, Any]],
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Return the pairs of rows whose runs were under way at the same time.
+    """Return the pairs of rows whose runs overlapped in time.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def overlaps(
     >>> len(overlaps([first, {**second, "started_at": 4}]))
     1
     """
-    # The outcome of a rate search spans its probes, which are rows of their own.
+    # The outcome of a rate search spans its probes, which have separate rows.
     timed = (row for row in rows if row["phase"] != SUSTAINED)
     found = []
     last: Mapping[str, Any] | None = None
@@ -53,12 +54,12 @@ def overlaps(
 
 
 def audit(raw_files: Iterable[str | Path], output: str | Path) -> dict[str, Any]:
-    """Check the rows of `raw_files` and write how many were checked to `output`.
+    """Check the rows of `raw_files` and write the number of checked rows to `output`.
 
     Returns
     -------
     dict
-        What was written: ``files`` and ``runs`` that were looked at, ``overlaps`` (0).
+        The written content: the checked ``files`` and ``runs``, and ``overlaps`` (0).
 
     Raises
     ------
@@ -67,8 +68,8 @@ def audit(raw_files: Iterable[str | Path], output: str | Path) -> dict[str, Any]
         Nothing is written.
     """
     files = [Path(file) for file in raw_files]
-    # One by one: these are of all papers, and two of them may have measured the same setting. That
-    # no files of one paper hold the same point is seen where they are read to be judged and drawn.
+    # One by one: the files are of all papers, and two papers may have measured the same setting.
+    # Duplicates within a paper are found when the judge and the figures read the files.
     rows = [row for file in files for row in results.read(file).rows]
     # Wall clocks of two machines say nothing about each other.
     results.one_machine(results.Raw(rows))
@@ -80,7 +81,7 @@ def audit(raw_files: Iterable[str | Path], output: str | Path) -> dict[str, Any]
             f" {first} had ended; remove the raw results of both and measure again"
         )
     told = {"files": len(files), "runs": len(rows), "overlaps": 0}
-    results.write_whole(output, f"{json.dumps(told)}\n".encode())
+    write_file(output, f"{json.dumps(told)}\n".encode())
     return told
 
 

@@ -1,33 +1,34 @@
 """Every column of a raw result, once: name, kind, unit, meaning, and when it may be absent.
 
 A row is one run of one variant at one setting, on one machine. It belongs to no figure: figures
-select rows by their settings. Rows are validated against this list, and the columns that their
-family adds, before they are written; ``--json``, the figures and the report's glossary read it.
+select rows by their settings. Rows are validated against this list, and against the columns that
+the family adds, before they are written; ``--json``, the figures and the report's glossary use it.
 
-The column ``phase`` says what a row is:
+The column ``phase`` names the kind of run:
 
 ``closed``
     A slice in which input threads offer tuples as fast as they are taken: ``throughput_tps`` is the
-    rate of its middle, after filling and before draining. It is a closed-loop rate.
+    rate of the middle, after filling and before draining, or of the whole slice where that cannot
+    be long enough (``of_whole_run``). It is a closed-loop rate.
 ``open``
-    Tuple i is offered at its due time, whatever happens: latency at ``offered_tps``.
+    Tuple i is offered at its due time, whatever happens: latency at ``offered_tps``, without
+    coordinated omission.
 ``common``
     The same at a rate common to all variants that are compared: a share of the slowest one's.
 ``probe``
     One open run of the search for the sustainable rate; drawn nowhere.
 ``sustained``
-    The outcome of that search: a bracket between the highest rate that passed and the lowest that
-    failed.
+    The outcome of that search: the bracket of the highest rate that passed, the lowest that failed.
 ``equal``, ``equal open``
-    A second slice, or open run, of the same setting in the same round: what they differ by from the
+    A second slice, or open run, of the same setting in the same round: the difference from the
     first is noise.
 ``reference``
-    A slice of the one setting that every process measures: what processes differ by.
+    A slice of the one setting that every process measures: it shows the noise between processes.
 
-A bench may have phases of its own, as its quantities say (``Quantity.phase``).
+A family may have more phases, which its quantities declare (``Quantity.phase``).
 
-A row that failed is a row all the same: ``valid`` is false, ``invalid_reason`` says why, and what
-was not measured is null.
+A failed run is a row all the same: ``valid`` is false, ``invalid_reason`` says why, and values that
+were not measured are null.
 """
 
 from __future__ import annotations
@@ -38,14 +39,15 @@ from functools import cache
 from numbers import Integral, Real
 from typing import Any
 
-from experiments import finding
+from experiments import discovery
 from experiments.declare import Quantity
 from experiments.records import quantities
+from operators import registry
 from operators.contract import UsageError
 
 PHASES = ("closed", "open", "common", "probe", "sustained", "equal", "equal open", "reference")
 CLOSED, OPEN, COMMON, PROBE, SUSTAINED, EQUAL, EQUAL_OPEN, REFERENCE = PHASES
-# Above this relation of two ways of a cache line from core to core, cores have been moved.
+# Above this ratio of two transfer times of a cache line between cores, cores have been moved.
 MOVED = 1.5
 KINDS = {"text": str, "integer": Integral, "number": Real, "boolean": bool, "object": dict}
 
@@ -65,6 +67,8 @@ class Column:
         One clause.
     absent : str
         When the value may be null; empty when it never may.
+    later : bool
+        Rows of earlier versions lack it, and are read as if it were null.
     """
 
     name: str
@@ -72,6 +76,7 @@ class Column:
     unit: str
     meaning: str
     absent: str = ""
+    later: bool = False
 
 
 def of_quantity(quantity: Quantity) -> Column:
@@ -83,6 +88,7 @@ _FAILED = "when the run failed"
 _SEARCHED = "unless a rate was searched for"
 _SILENT = "when the machine does not tell"
 _NO_DATA = "when the driver makes the tuples itself"
+_NO_MEMORY = "when the run failed or the system does not tell, and in rows of earlier versions"
 
 ASKED = (
     Column("machine", "text", "", "hash of the machine it was measured on"),
@@ -104,18 +110,28 @@ ASKED = (
         "rate_fraction", "number", "", "offered rate over the variant's throughput", "unless open"
     ),
     Column("usual_fraction", "number", "", "the fraction at which latencies are compared"),
-    Column("repetition", "integer", "", "number of the process that measured it, from 1"),
+    Column(
+        "repetition", "integer", "", "number of the process, started or forked, that measured it"
+    ),
+    Column(
+        "started",
+        "integer",
+        "",
+        "number of the started process: that one, or the one that it was forked from",
+        "in rows of earlier versions, which forked none",
+        later=True,
+    ),
     Column("round", "integer", "", "number of the round in its process, from 1"),
     Column(
         "in_flight_tuples",
         "integer",
         "tuples",
-        "input tuples that the design lets be under way at once, all inputs together",
+        "input tuples that the design lets be in flight at once, all inputs together",
         "where nothing bounds them",
     ),
 )
 SEEN = (
-    *(of_quantity(one) for one in quantities.COMMON if one.of is None),
+    *(of_quantity(one) for one in quantities.COMMON if one.compute is None),
     Column(
         "achieved_tps",
         "number",
@@ -129,6 +145,16 @@ SEEN = (
         "tuples/s",
         "input tuples over all of the seconds, filling and draining too",
         _FAILED,
+    ),
+    Column(
+        "of_whole_run",
+        "boolean",
+        "",
+        "throughput_tps is whole_tps: an open run's, or the middle of the run is shorter than four"
+        " times in_flight_tuples, or than three rounds of the scheduler (4 ms times threads over"
+        " cores)",
+        _FAILED,
+        later=True,
     ),
     Column("tuples", "integer", "tuples", "input tuples, each once", _FAILED),
     Column("seconds", "number", "s", "from all threads ready to the last output", _FAILED),
@@ -168,6 +194,33 @@ SEEN = (
         "upper confidence bound of backlog_slope",
         "as backlog_slope",
     ),
+    Column(
+        "peak_rss_bytes",
+        "integer",
+        "B",
+        "most resident memory of the measuring process during the run, from making the state to the"
+        " comparison of the output: with the data, the compiled code and the expected output, which"
+        " the runs of a process share, and without child processes such as Java",
+        _NO_MEMORY,
+        later=True,
+    ),
+    Column(
+        "rss_before_bytes",
+        "integer",
+        "B",
+        "its resident memory just before the run",
+        _NO_MEMORY,
+        later=True,
+    ),
+    Column(
+        "state_bytes",
+        "integer",
+        "B",
+        "arrays of the operator's state as they were allocated, without input and driver; of states"
+        " that grow (StreamCloud) their size when the windows have become full",
+        "where the family does not say, when the run failed, and in rows of earlier versions",
+        later=True,
+    ),
     Column("bracket_low_tps", "number", "tuples/s", "highest rate that passed", _SEARCHED),
     Column(
         "bracket_high_tps",
@@ -192,7 +245,7 @@ BELIEVED = (
     ),
     Column("saturated", "boolean", "", "the offered rate was more than the variant sustains"),
     Column("oversubscribed", "boolean", "", "more threads than cores"),
-    Column("noisy", "boolean", "", "the machine was not ours alone, changed speed or moved cores"),
+    Column("noisy", "boolean", "", "the machine was not ours alone, or moved cores"),
     Column("threads", "integer", "", "threads of the run, the waiting main thread apart"),
     Column("cores", "integer", "", "cores this process may use"),
     Column("pinned", "boolean", "", "each thread was bound to a core of its own"),
@@ -200,6 +253,14 @@ BELIEVED = (
         "foreign_cores", "number", "cores", "cores busy with other processes meanwhile", _SILENT
     ),
     Column("steal_cores", "number", "cores", "cores the hypervisor took away meanwhile", _SILENT),
+    Column(
+        "sentinel_ns",
+        "integer",
+        "ns",
+        "duration of a fixed loop, the mean of before and after the run",
+        "when the run failed, and in rows that were kept before it was recorded",
+        later=True,
+    ),
     Column(
         "sentinel_drift",
         "number",
@@ -214,6 +275,17 @@ BELIEVED = (
         "a cache line's way from one core to another, the longer of before and after the run",
         _SILENT,
     ),
+    *(
+        Column(
+            f"transfer_{when}_ns",
+            "number",
+            "ns",
+            f"a cache line's way from one core to another {when} the run",
+            "when the machine does not tell, and for a run of one thread",
+            later=True,
+        )
+        for when in ("before", "after")
+    ),
     Column("load_before", "number", "", "load average of the last minute, before", _SILENT),
     Column("load_after", "number", "", "load average of the last minute, after", _SILENT),
     Column("started_at", "integer", "ns", "wall clock, since 1970, when the run began"),
@@ -223,15 +295,15 @@ BELIEVED = (
     Column("provenance", "text", "", "id of the provenance in the first line of the file"),
 )
 
-# What the runner knows and a bench does not.
+# Columns that the runner fills, not the bench.
 PURPOSE = ("machine", "key", "profile", "size", "group", "phase", "rate_fraction",
-           "usual_fraction", "repetition", "round", "provenance")  # fmt: skip
+           "usual_fraction", "repetition", "started", "round", "provenance")  # fmt: skip
 
 
 @cache
 def of_family(family: str) -> dict[str, Column]:
-    """Return the columns of a family's rows by name: the common ones, and its own."""
-    own = finding.family_module(family, "columns")
+    """Return the columns of a family's rows by name: the common ones, and those of the family."""
+    own = discovery.family_module(family, "columns")
     added = () if own is None else (*own.COLUMNS, *map(of_quantity, own.QUANTITIES))
     return {column.name: column for column in (*ASKED, *SEEN, *added, *BELIEVED)}
 
@@ -242,10 +314,10 @@ def every() -> list[Column]:
     Raises
     ------
     UsageError
-        When two families mean something else by one name.
+        When two families use one name for different columns.
     """
     found: dict[str, Column] = {}
-    for family in finding.benched():
+    for family in discovery.benched():
         for name, column in of_family(family).items():
             if found.setdefault(name, column) != column:
                 raise UsageError(
@@ -256,22 +328,39 @@ def every() -> list[Column]:
 
 
 def phases_of(family: str) -> tuple[str, ...]:
-    """Return the kinds of run of a family: the common ones, and those of its own quantities."""
-    own = finding.family_module(family, "columns")
+    """Return the kinds of run of a family: the common ones, and those of family quantities."""
+    own = discovery.family_module(family, "columns")
     added = () if own is None else (one.phase for one in own.QUANTITIES)
     return tuple(dict.fromkeys((*PHASES, *added)))
 
 
+def completed(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row completed by columns and settings that earlier versions lack.
+
+    A missing column becomes null. A missing setting gets the default, by which earlier versions
+    behaved.
+    """
+    if row.get("family") not in discovery.benched():
+        return row
+    known = of_family(row["family"]).values()
+    found = {**{c.name: None for c in known if c.later}, **row}
+    settings = registry.family(row["family"]).settings
+    if isinstance(row.get("settings"), dict):
+        usual = {each.name: each.default for each in settings if each.later}
+        found["settings"] = {**usual, **row["settings"]}
+    return found
+
+
 def problems(row: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with `row`, a sentence each; nothing when it is a row.
+    """Return the problems of `row`, a sentence each; empty when there are none.
 
     Parameters
     ----------
     row : mapping of str to object
-        One raw result. Each column of its family must be there, null only where the column allows
+        One raw result. Each column of the family must be present, null only where the column allows
         it; a failed row may have null wherever nothing was measured.
     """
-    if row.get("family") not in finding.benched():
+    if row.get("family") not in discovery.benched():
         return [f"unknown family {row.get('family')!r}"]
     known = of_family(row["family"])
     found = [f"unknown column {name!r}" for name in row if name not in known]
@@ -306,7 +395,7 @@ def _fits(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     if kind == "number" and isinstance(value, Real):
-        # NaN and infinity have no place in JSON.
+        # JSON has neither NaN nor infinity.
         return abs(float(value)) < float("inf")
     return isinstance(value, KINDS[kind])
 

@@ -1,14 +1,14 @@
-"""What a measured value depends on, as digests: equal keys, equal conditions.
+"""The conditions of a measured value, as digests: equal keys, equal conditions.
 
-A row's key is made of its setting and phase, the digest of its data, that of its variant's sources,
-that of the timing code, the lock file, the profile's lengths and rates, and the machine. What does
-not enter: the profile's name, its sizes and repetitions, load, steal, the sentinel, the command
-line. Rows of another key are never mixed with ours, and never deleted.
+A row's key is made of the setting and phase, the digests of the data, of the variant's sources and
+of the timing code, the lock file, the profile's lengths and rates, and the machine. Not part of it:
+the profile's name, its sizes and repetitions, load, steal, the sentinel, the command line. Rows of
+different keys are never mixed, and never deleted.
 
-Sources are digested by what they say to Python: comments, docstrings and the form of the text do
-not count, and neither does how a variant is shown. So a sentence that is put better measures
-nothing again. Which sources these are follows from imports, and from the families whose variants a
-module takes from the registry (`experiments.records.asked`): a join has every index under it.
+Sources are digested by syntax tree: comments, docstrings and layout do not count, and neither does
+the presentation of a variant. So rewording a sentence invalidates no measurement. The sources
+follow from imports, and from the families whose variants a module takes from the registry
+(`experiments.records.asked`): a join has every index under it.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from operators.core.jit import INTERPRETED, PLAIN
 from operators.core.noise import NOISE
 from operators.core.sources import ROOT, by_text, import_closure
 
-# Of a VARIANT: how it is listed and drawn, which no measured value depends on.
+# Fields of a VARIANT for listing and drawing, which no measured value depends on.
 SHOWN_ONLY = {"title", "paper", "section", "look", "extends", "shown", "extended"}
-# What the timing code imports to say what it saw: names, words, and where things are found.
-SAYS_ONLY = ("experiments.declare", "experiments.finding", "experiments.papers",
+# Imports of the timing code that only serve reporting: names, words and the lookup of modules.
+SAYS_ONLY = ("experiments.declare", "experiments.discovery", "experiments.papers",
              "experiments.text", "experiments.records.columns", "experiments.records.quantities",
              "experiments.records.results", "experiments.timing.progress")  # fmt: skip
-# What makes keys asks for whichever family it is given, and takes no variant into a measured run.
+# Key-making code asks for any family that it is given, and takes no variant into a measured run.
 MAKES_KEYS = {Path(__file__).resolve(), Path(asked.__file__).resolve()}
 LENGTH = 16
 
 
 def digest_of(content: Any) -> str:
-    """Return a hash of anything that has a form in JSON."""
+    """Return a hash of any JSON-serializable content."""
     text = json.dumps(content, sort_keys=True, default=list)
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
 class _Said(ast.NodeTransformer):
-    """Takes out of a syntax tree what is said to people only."""
+    """Removes from a syntax tree the parts that only people read."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Drop a text that stands by itself: a docstring, or words below a constant."""
+        """Drop a string statement: a docstring, or words below a constant."""
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return None
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Drop the arguments of a VARIANT that only show it."""
+        """Drop the arguments of a VARIANT that only serve presentation."""
         self.generic_visit(node)
         if getattr(node.func, "id", "") == "Variant":
             node.keywords = [each for each in node.keywords if each.arg not in SHOWN_ONLY]
@@ -71,18 +71,18 @@ def _text_digest(text: str) -> str:
 
 
 def sources_digest(files: Iterable[Path]) -> str:
-    """Return a hash of what some source files say to Python, whatever their order."""
+    """Return a hash of the syntax trees of some source files, in any order."""
     found = sorted((file.name, _text_digest(file)) for file in set(files))
     return digest_of(found)
 
 
 def file_of(module: str) -> Path:
-    """Return the source file of a module, importing no more than its packages."""
+    """Return the source file of a module, importing no more than the parent packages."""
     return Path(importlib.util.find_spec(module).origin).resolve()
 
 
 def closure_of(*modules: str) -> set[Path]:
-    """Return the files of `modules`, and of all of the project that they import or ask for."""
+    """Return the files of `modules`, and of all project modules that they import or ask for."""
     found: set[Path] = set()
     waiting = [file_of(module) for module in modules]
     while waiting:
@@ -94,12 +94,12 @@ def closure_of(*modules: str) -> set[Path]:
 
 
 def measured_closure(*modules: str) -> set[Path]:
-    """Return the same for what is measured: every family that is asked for can be read.
+    """Return the same for measured code, where every requested family must be readable.
 
     Raises
     ------
     UsageError
-        When a file asks the registry for a family that does not stand in its text.
+        When a file asks the registry for a family that is no literal in the text.
     """
     files = closure_of(*modules)
     asked.refuse_unreadable(files - MAKES_KEYS)
@@ -107,7 +107,7 @@ def measured_closure(*modules: str) -> set[Path]:
 
 
 def module_digest(*modules: str) -> str:
-    """Return the digest of some modules and of all of the project that they import or ask for."""
+    """Return the digest of some modules and of all project modules that they import or ask for."""
     return sources_digest(closure_of(*modules))
 
 
@@ -120,7 +120,7 @@ def variant_digest(family: str, variant_id: str) -> str:
 
 @cache
 def timing_digest(family: str) -> str:
-    """Return the digest of what runs and times a family: its bench, and the runner."""
+    """Return the digest of the code that runs and times a family: the bench, and the runner."""
     columns = f"experiments.families.{family}.columns"
     own = [columns] if importlib.util.find_spec(columns) else []
     said = {file_of(module) for module in (*SAYS_ONLY, *own)}
@@ -138,13 +138,13 @@ def lock_digest() -> str | None:
 
 
 def conditions(family: str, data: object, lengths: Mapping[str, Any], machine: str) -> dict:
-    """Return what all rows of a process have in common in their keys.
+    """Return the common part of the keys of all rows of a process.
 
     Parameters
     ----------
     family : str
     data : object
-        Digest of the data, or what decides it; None where the driver makes the tuples.
+        Digest of the data, or of the inputs that decide it; None where the driver makes the tuples.
     lengths : mapping
         The profile's lengths and rates.
     machine : str
@@ -174,7 +174,7 @@ def row_key(
     rate_fraction: float | None,
     number: int,
 ) -> str:
-    """Return the key of a row of round `number`; `common` is what ``conditions`` returned."""
+    """Return the key of a row of round `number`; `common` is the result of ``conditions``."""
     return digest_of(
         {
             "common": dict(common),

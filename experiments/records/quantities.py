@@ -1,19 +1,22 @@
-"""The quantities that every family gives, and where those of families and papers are found.
+"""The quantities that every family has, and the lookup of those of families and papers.
 
-A family's own stand in ``experiments/families/<family>/columns.py``, a paper's (computed ones) in
-``experiments/<paper>/quantities.py``.
+Those of a family are declared in ``experiments/families/<family>/columns.py``, those of a paper
+(computed ones) in ``experiments/<paper>/quantities.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
-from experiments import finding, papers
-from experiments.declare import EACH_ROUND, Beside, Figure, Phase, Quantity
+from experiments import discovery, papers
+from experiments.declare import EACH_ROUND, MEMORY, Figure, Overhead, Phase, Quantity
 from operators.contract import UsageError
 
+STATE_MIB, ADDED_MIB = MEMORY
+MIB = 1 << 20
 NO_LATENCY = "in closed runs, and when nothing was released inside the measured part"
 _LATENCIES = (
     ("mean", "mean over output rows", "Mean latency (ms)"),
@@ -47,15 +50,26 @@ def _at_common_rate(own: Quantity) -> Quantity:
         words="latency at a common rate",
         label=own.label.replace(" (ms)", " at a common rate (ms)"),
         phase="common",
-        of=lambda row: row[own.name],
+        compute=lambda row: row[own.name],
     )
+
+
+def _mib(size: float | None) -> float | None:
+    return None if size is None else size / MIB
+
+
+def _added_mib(row: Mapping[str, Any]) -> float | None:
+    """Return the memory that a run added; 0 where it found room that earlier runs had left."""
+    peak, before = row.get("peak_rss_bytes"), row.get("rss_before_bytes")
+    return None if peak is None or before is None else max(peak - before, 0) / MIB
 
 
 COMMON = (
     Quantity(
         name="throughput_tps",
         unit="t/s",
-        meaning="input tuples per second in the middle of a slice; of an open run, in all of it",
+        meaning="input tuples per second in the middle of a slice; of an open run, of a pipeline's,"
+        " and where that middle is too short, in all of it",
         words="throughput",
         label="Closed-loop throughput",
         better="higher",
@@ -70,7 +84,7 @@ COMMON = (
         label="Sustained rate",
         better="higher",
         phase="sustained",
-        of=lambda row: row["bracket_low_tps"],
+        compute=lambda row: row["bracket_low_tps"],
     ),
     *(_latency(*each) for each in _LATENCIES),
     *(_at_common_rate(_latency(*each)) for each in _LATENCIES),
@@ -83,7 +97,43 @@ COMMON = (
         better="higher",
         phase="closed",
         timed=False,
-        of=lambda row: row["outputs"] / row["tuples"] if row["tuples"] and row["outputs"] else None,
+        compute=lambda row: (
+            row["outputs"] / row["tuples"] if row["tuples"] and row["outputs"] else None
+        ),
+    ),
+    Quantity(
+        name=STATE_MIB,
+        unit="MiB",
+        meaning="arrays of the operator's state, as they were allocated",
+        words="memory of the state",
+        label="State (MiB)",
+        better="lower",
+        phase="closed",
+        timed=False,
+        compute=lambda row: _mib(row.get("state_bytes")),
+    ),
+    Quantity(
+        name=ADDED_MIB,
+        unit="MiB",
+        meaning="most resident memory of the process during a run, above that before the run",
+        words="memory that a run adds",
+        label="Added by a run (MiB)",
+        better="lower",
+        phase="closed",
+        timed=False,
+        compute=_added_mib,
+    ),
+    Quantity(
+        name="right_outputs",
+        unit="",
+        meaning="1 where a run's output was the oracle's, 0 where it was not",
+        words="runs with the oracle's output",
+        label="",
+        better="higher",
+        phase="closed",
+        timed=False,
+        of_wrong=True,
+        compute=lambda row: row["digest"] and float(row["digest"] == row["oracle_digest"]),
     ),
 )
 
@@ -95,9 +145,9 @@ def every() -> dict[str, Quantity]:
     Raises
     ------
     UsageError
-        When two of one name are declared. Families may share one.
+        When two have the same name. Families may share one declaration.
     """
-    return _of(finding.benched())
+    return _of(discovery.benched())
 
 
 @cache
@@ -109,7 +159,7 @@ def of_family(family: str) -> dict[str, Quantity]:
 def _of(families: Iterable[str]) -> dict[str, Quantity]:
     common = {one.name: one for one in COMMON}
     found = dict(common)
-    modules = [finding.family_module(name, "columns") for name in families]
+    modules = [discovery.family_module(name, "columns") for name in families]
     modules += [papers.own_module(name, "quantities") for name in papers.paper_names()]
     for module in filter(None, modules):
         own: set[str] = set()
@@ -135,27 +185,29 @@ def quantity(name: str) -> Quantity:
 
 
 def phase(family: str, name: str) -> Phase:
-    """Return how a family has a phase run: as a slice, once a round, unless it says otherwise."""
-    module = finding.family_module(family, "columns")
+    """Return how a family runs a phase: as a slice, once a round, unless declared otherwise."""
+    module = discovery.family_module(family, "columns")
     for each in getattr(module, "PHASES", ()):
         if each.name == name:
             return each
     return Phase(name, EACH_ROUND, lambda settings, slice_seconds: slice_seconds)
 
 
-def beside(family: str) -> Beside:
-    """Return what runs of a family take beside their own length, and in how many processes."""
-    module = finding.family_module(family, "columns")
-    return getattr(module, "BESIDE", Beside(lambda settings: 0.0, lambda settings, seconds: 0.0))
+def overhead(family: str) -> Overhead:
+    """Return the extra time that runs of a family take, and the number of processes."""
+    module = discovery.family_module(family, "columns")
+    return getattr(
+        module, "OVERHEAD", Overhead(lambda settings: 0.0, lambda settings, seconds: 0.0)
+    )
 
 
 def phases_of(figure: Figure) -> list[str]:
-    """Return the kinds of run that give what a figure shows, in either form.
+    """Return the kinds of run behind the quantities that a figure shows, in either form.
 
     Raises
     ------
     UsageError
-        When it shows a quantity that there is not.
+        When it shows an unknown quantity.
     """
     try:
         shown = [quantity(each) for each in (*figure.quantities, *figure.extended_quantities)]

@@ -1,10 +1,10 @@
 """Raw results on disk: one JSON object a line, appended as it is measured.
 
-A line is ``{"provenance": {...}}`` or a row (see ``columns``), which names the provenance that
-stands before it. While a file grows it is a hidden file beside its later name,
-``.repetition-1.jsonl.partial``: a workflow engine that removes the outputs of a job it interrupted
-does not know of it, so the finished rows stay. Each row is on the disk before the next one is
-measured. At the end the file is renamed, so that a file of the final name is always whole.
+A line is ``{"provenance": {...}}`` or a row (see ``columns``), which names a provenance earlier in
+the file. A growing file is a hidden file in the same folder, ``.repetition-1.jsonl.partial``: a
+workflow engine that removes the outputs of an interrupted job does not know of it, so the finished
+rows stay. Each row is on the disk before the next one is measured. At the end the file is renamed,
+so that a file of the final name is always complete.
 """
 
 from __future__ import annotations
@@ -25,19 +25,9 @@ from operators.contract import UsageError
 def root() -> Path:
     """Return the folder that commands read and write: ``results``, or ``MILLRACE_RESULTS``.
 
-    The workflow's is always ``results`` in its working directory.
+    The workflow always uses ``results`` in the working directory.
     """
     return Path(os.environ.get("MILLRACE_RESULTS", "results"))
-
-
-def write_whole(output: str | Path, content: bytes) -> Path:
-    """Write a file, which is there as a whole or not at all; return its path."""
-    output = Path(output)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = partial_path(output)
-    unfinished.write_bytes(content)
-    os.replace(unfinished, output)
-    return output
 
 
 def partial_path(output: Path) -> Path:
@@ -47,7 +37,7 @@ def partial_path(output: Path) -> Path:
 
 @dataclass
 class _Found:
-    """What a file holds up to the first line that is torn or no row, and the bytes up to there."""
+    """The content of a file up to the first torn or invalid line, and the bytes up to there."""
 
     provenances: dict[str, dict[str, Any]] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -62,11 +52,11 @@ class Writer:
     output : Path
         Final name. The folder is made.
     provenance : mapping
-        Of this process; written before its first row.
+        Of this process; written before the first row.
     keys : collection of str
         The keys of the rows that are planned. A partial file with rows of other keys (other
-        sources, another machine, other data) is set aside beside it, as ``<name>.stale-1`` and so
-        on; of its rows those that are planned are taken over, and no others.
+        sources, another machine, other data) is set aside in the same folder as ``<name>.stale-1``
+        and so on; only the planned ones among these rows are taken over.
     """
 
     def __init__(self, output: Path, provenance: Mapping[str, Any], keys: Collection[str]) -> None:
@@ -110,19 +100,31 @@ class Writer:
             file.flush()
             os.fsync(file.fileno())
 
-    def append(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Write one row, checked and flushed to the disk, and return it."""
-        checked = columns.validate(row)
+    def read_again(self) -> None:
+        """Take the rows that a child of this process has appended."""
+        if self.partial.exists():
+            self.rows = _read_lines(self.partial).rows
+
+    def begin(self) -> None:
+        """Write the provenance, unless it is written: before the first row at the latest."""
         if not self._told:
             self._append_line({"provenance": self._provenance})
             self._told = True
+
+    def append(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Write one row, checked and flushed to the disk, and return it."""
+        checked = columns.validate(row)
+        self.begin()
         self._append_line(checked)
         self.rows.append(checked)
         return checked
 
-    def find(self, key: str) -> dict[str, Any] | None:
-        """Return the last row with this key, or None."""
-        return next((row for row in reversed(self.rows) if row["key"] == key), None)
+    def find(self, key: str, repetition: int | None = None) -> dict[str, Any] | None:
+        """Return the last row with this key, of this repetition where one is given, or None."""
+        for row in reversed(self.rows):
+            if row["key"] == key and repetition in (None, row["repetition"]):
+                return row
+        return None
 
     def finish(self) -> Path:
         """Give the file its final name."""
@@ -131,7 +133,7 @@ class Writer:
 
 
 def _torn(path: Path, whole: int) -> bool:
-    """Say whether what follows the first `whole` bytes is one line that was cut while written."""
+    """Say whether the content after the first `whole` bytes is a single torn line."""
     rest = path.read_bytes()[whole:]
     return rest.count(b"\n") == 0
 
@@ -149,11 +151,13 @@ def _read_lines(path: Path) -> _Found:
             if "provenance" in content and isinstance(content["provenance"], dict):
                 given = content["provenance"]
                 found.provenances[str(given.get("id"))] = given
-            elif columns.problems(content) or content["provenance"] not in found.provenances:
-                # Columns have changed since: the rest is of no use to this version.
+                found.whole += len(line)
+                continue
+            row = columns.completed(content)
+            if columns.problems(row) or row["provenance"] not in found.provenances:
+                # Columns have changed since: this version cannot use the rest.
                 break
-            else:
-                found.rows.append(content)
+            found.rows.append(row)
             found.whole += len(line)
     return found
 
@@ -194,12 +198,12 @@ def read(path: str | Path) -> Raw:
 
 
 def read_all(paths: Iterable[str | Path]) -> Raw:
-    """Return the rows of several finished files, by name of the file.
+    """Return the rows of several finished files, in the order of file names.
 
     Raises
     ------
     UsageError
-        When a file is no whole file of results, or two files hold the same point of the same
+        When a file is no complete file of results, or two files hold the same point of the same
         repetition and machine: one is a copy, or of other sources, data or lengths, and the two are
         never mixed.
     """
@@ -211,7 +215,7 @@ def read_all(paths: Iterable[str | Path]) -> Raw:
         for row in raw.rows:
             # The setting that all processes measure is the same in every group.
             if row["phase"] not in (columns.PROBE, columns.REFERENCE):
-                other = where.setdefault(place_of(row), path)
+                other = where.setdefault(row_identity(row), path)
                 if other != path:
                     raise UsageError(
                         f"{path} and {other} hold the same point ({row['variant']}, {row['phase']},"
@@ -223,8 +227,8 @@ def read_all(paths: Iterable[str | Path]) -> Raw:
     return Raw(rows, provenances)
 
 
-def place_of(row: Mapping[str, Any]) -> tuple:
-    """Return what a row measures: machine, variant, settings, phase, rate, process and round."""
+def row_identity(row: Mapping[str, Any]) -> tuple:
+    """Return the identity of a row: machine, variant, settings, phase, rate, process and round."""
     names = ("machine", "family", "variant", "phase", "rate_fraction", "repetition", "round",
              "dataset")  # fmt: skip
     settings = tuple(sorted(row["settings"].items()))
@@ -237,7 +241,7 @@ def one_machine(raw: Raw) -> None:
     Raises
     ------
     UsageError
-        Naming the machines.
+        When there are several; the message names them.
     """
     if len(raw.machines) > 1:
         raise UsageError(
@@ -254,7 +258,7 @@ def judged_last(folder: Path, label: str | None = None) -> Path | None:
     folder : Path
         Holds a folder for each label, with ``claims/<paper>.json`` once it is judged.
     label : str, optional
-        The one set that is looked for.
+        Restricts the search to one set.
     """
     judged = {
         file.parents[1]: file.stat().st_mtime_ns

@@ -1,14 +1,16 @@
-"""Values of several processes and rounds: their mean, how far they spread, and equal runs.
+"""Values of several processes and rounds: mean, spread and confidence interval, and equal runs.
 
-A value has a *place*: the process that measured it and its round in there, each from 1. The unit of
-repetition is the process, since where memory comes to lie is decided once a process; its rounds are
-averaged first. Rates, durations and their ratios are multiplied and not added, so means are
-geometric; counts and shares may be none at all, and are added. What may be called an interval is
-decided here and nowhere else:
+A value is identified by a ``Place``: the process that measured it and the round in that process,
+each from 1. The unit of repetition is the process, started or forked, since memory addresses are
+decided once a process. The median of the rounds represents a process, since one delayed round does
+not move it. Rates, durations and ratios of them are multiplied and not added, so means over
+processes are geometric. Counts and shares may be 0, so they are added, and the mean of the rounds
+represents a process. Only this module decides when a range may be called an interval:
 
-* six processes or more: Student's t over the processes' mean logarithms, at 95 %;
-* two to five: their smallest and largest, a range;
-* one process: the smallest and largest of its rounds, which say nothing about another process.
+* six processes or more: a confidence interval of 95 %, by Student's t over the processes' mean
+  logarithms;
+* two to five: the smallest and largest process, a range;
+* one process: the smallest and largest round, which say nothing about another process.
 """
 
 from __future__ import annotations
@@ -16,35 +18,37 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from statistics import fmean, median
 from typing import NamedTuple
 
 import numpy as np
 
 CONFIDENCE = 0.95
-# From so many processes on, an interval is called one.
+# From this many processes on, the range may be called an interval.
 PROCESSES_FOR_AN_INTERVAL = 6
 INTERVAL = "95 % interval"
 
 Place = tuple[int, int]
 Values = Mapping[Place, float]
+Middle = Callable[[Sequence[float]], float]
 
 
 class Spread(NamedTuple):
-    """A mean, geometric unless told, and how far the values behind it lie apart.
+    """A mean of processes, geometric unless added, and the spread of the values behind it.
 
     Attributes
     ----------
     value : float
         In the unit of the values.
     low, high : float or None
-        The interval or range that `kind` names; None where one value is all there is.
+        The interval or range that `kind` names; None for a single value.
     kind : str
         "95 % interval", "range of 3" (processes), "5 rounds of one process", or empty.
     processes : int
     rounds : int
         Values, of all processes together.
     values : tuple of float
-        What `low` and `high` are of: a value a process, or a round of a single one.
+        The values that `low` and `high` describe: one a process, or one a round of one process.
     """
 
     value: float
@@ -62,7 +66,7 @@ class Spread(NamedTuple):
 
 
 def spread(values: Values, *, added: bool = False) -> Spread:
-    """Return mean and spread of values by place.
+    """Return mean and spread of values by process and round.
 
     Parameters
     ----------
@@ -88,13 +92,13 @@ def spread(values: Values, *, added: bool = False) -> Spread:
 
 
 def ratio(above: Values, below: Values) -> Spread | None:
-    """Return the spread of a ratio, taken round by round; None where the two share no place."""
+    """Return the spread of a ratio, taken round by round; None without a common round."""
     both = quotients(above, below)
     return spread(both) if both else None
 
 
 def quotients(above: Values, below: Values) -> dict[Place, float]:
-    """Return above over below at the places where both are positive: of none there is no ratio."""
+    """Return above over below, round by round, where both are positive: 0 has no ratio."""
     return {
         place: above[place] / below[place]
         for place in sorted(above.keys() & below.keys())
@@ -103,7 +107,7 @@ def quotients(above: Values, below: Values) -> dict[Place, float]:
 
 
 def difference(above: Values, below: Values) -> Spread | None:
-    """Return the spread of a difference, taken round by round; None where they share no place.
+    """Return the spread of a difference, taken round by round; None without a common round.
 
     Examples
     --------
@@ -115,12 +119,12 @@ def difference(above: Values, below: Values) -> Spread | None:
 
 
 def pooled(members: Sequence[Values], *, added: bool = False) -> Spread:
-    """Return the mean of several values or ratios together, each weighing the same.
+    """Return the joint mean of several values or ratios, each weighing the same.
 
     Parameters
     ----------
     members : sequence of mapping
-        One mapping a pair or setting, place to value.
+        One mapping a pair or setting, from process and round to value.
     added : bool
         As in `spread`.
 
@@ -136,14 +140,15 @@ def pooled(members: Sequence[Values], *, added: bool = False) -> Spread:
     if len(members) == len(members[0]) == 1:
         (single,) = members[0].values()
         return Spread(single, None, None, "", 1, 1, (single,))
-    # What a member contributes is its own mean, so that one that lacks a process still counts.
-    value = back(float(np.mean([np.mean(_by_process(each)) for each in logs])))
+    # A member contributes its mean, so that a member without some process still counts.
+    middle = fmean if added else median
+    value = back(float(np.mean([_mean(each, middle) for each in logs])))
     processes = sorted({process for each in logs for process, _ in each})
     rounds = max(len(each) for each in logs)
     found = Spread(value, None, None, "", len(processes), rounds)
     if len(processes) == 1:
-        return _within_one(found, logs, to, back)
-    centres = np.array([_centre(logs, process) for process in processes]) + to(value)
+        return _within_one(found, logs, to, back, middle)
+    centres = np.array([_centre(logs, process, middle) for process in processes]) + to(value)
     found = found._replace(values=tuple(back(centre) for centre in centres))
     if not found.is_interval:
         low, high = min(found.values), max(found.values)
@@ -159,22 +164,38 @@ def _logarithms(values: Values) -> dict[Place, float]:
     return {place: math.log(value) for place, value in values.items()}
 
 
-def _by_process(logs: Mapping[Place, float]) -> list[float]:
-    """Return the mean of each process."""
-    processes = {process for process, _ in logs}
-    return [np.mean([v for (own, _), v in logs.items() if own == each]) for each in processes]
+def by_process(values: Values, middle: Middle = median) -> dict[int, float]:
+    """Return the median of the rounds of each process; of an even number the mean of two.
+
+    For added quantities `middle` is the mean: only means of shares add up to that of the whole.
+
+    Examples
+    --------
+    >>> by_process({(1, 1): 1.0, (1, 2): 9.0, (1, 3): 2.0, (2, 1): 4.0})
+    {1: 2.0, 2: 4.0}
+    """
+    rounds: dict[int, list[float]] = {}
+    for (process, _), value in values.items():
+        rounds.setdefault(process, []).append(value)
+    return {process: middle(own) for process, own in sorted(rounds.items())}
 
 
-def _centre(members: Iterable[Mapping[Place, float]], process: int) -> float:
-    """Return how far a process lies from each member's own mean, on average.
+def _mean(logs: Mapping[Place, float], middle: Middle) -> float:
+    """Return the mean over processes."""
+    return float(np.mean(list(by_process(logs, middle).values())))
 
-    From their own means, so that a process that lacks the largest member is no smaller for it.
+
+def _centre(members: Iterable[Mapping[Place, float]], process: int, middle: Middle) -> float:
+    """Return how far a process lies from each member's mean, on average.
+
+    A process that lacks the largest member is compared with the means of the others only, and so
+    does not look smaller.
     """
     found = []
     for logs in members:
-        own = [v for (each, _), v in logs.items() if each == process]
-        if own:
-            found.append(np.mean(own) - np.mean(_by_process(logs)))
+        own = by_process(logs, middle)
+        if process in own:
+            found.append(own[process] - _mean(logs, middle))
     return float(np.mean(found))
 
 
@@ -183,34 +204,34 @@ def _within_one(
     members: Sequence[Mapping[Place, float]],
     to: Callable[[float], float],
     back: Callable[[float], float],
+    middle: Middle,
 ) -> Spread:
     rounds = sorted({place for logs in members for place in logs})
     if len(rounds) == 1:
         return found._replace(values=(found.value,))
-    apart = [[logs[r] - np.mean(list(logs.values())) for logs in members if r in logs]
-             for r in rounds]  # fmt: skip
+    apart = [[logs[r] - _mean(logs, middle) for logs in members if r in logs] for r in rounds]
     means = [back(to(found.value) + float(np.mean(each))) for each in apart]
     kind = f"{len(rounds)} rounds of one process"
     return found._replace(low=min(means), high=max(means), kind=kind, values=tuple(means))
 
 
 @cache
-def student_t(freedom: int) -> float:
-    """Return the two-sided quantile of Student's t at 95 %, by bisection of its distribution.
+def student_t(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """Return the two-sided quantile of Student's t, by bisection of its distribution.
 
     The distribution has a closed form for whole degrees of freedom (Abramowitz and Stegun, 26.7.3
     and 26.7.4).
 
     Examples
     --------
-    >>> round(student_t(5), 3), round(student_t(1), 2), round(student_t(30), 3)
-    (2.571, 12.71, 2.042)
+    >>> round(student_t(5), 3), round(student_t(1), 2), round(student_t(5, 0.9), 3)
+    (2.571, 12.71, 2.015)
     """
     low, high = 0.0, 1e6
     for _ in range(200):
         middle = (low + high) / 2
         inside = _within(middle, freedom)
-        low, high = (middle, high) if inside < CONFIDENCE else (low, middle)
+        low, high = (middle, high) if inside < confidence else (low, middle)
     return high
 
 
@@ -232,16 +253,46 @@ def _within(t: float, freedom: int) -> float:
 
 
 class Floor(NamedTuple):
-    """What equal runs differ by: a factor that `CONFIDENCE` of the pairs stay below."""
+    """The noise floor: a factor that `CONFIDENCE` of the pairs of equal runs stay below.
+
+    Attributes
+    ----------
+    factor : float
+        Of single runs.
+    pairs : int
+        Number of pairs behind it.
+    medians : tuple of float
+        The same factor of medians of two rounds, of three, and so on.
+    """
 
     factor: float
     pairs: int
+    medians: tuple[float, ...] = ()
+
+    def of_median(self, rounds: int) -> float:
+        """Return the factor of medians of `rounds` rounds, extrapolated by the square root.
+
+        Examples
+        --------
+        >>> Floor(1.5, 100, (1.4, 1.2)).of_median(3)
+        1.2
+        """
+        known = (self.factor, *self.medians)
+        most = min(rounds, len(known))
+        return known[most - 1] ** (most / rounds) ** 0.5
+
+
+# Floors of medians are sampled: so many medians, of as many rounds as a profile has, and more.
+DRAWS = 4_000
+MOST_ROUNDS = 9
 
 
 def floor_of(pairs: Sequence[tuple[float, float]]) -> Floor | None:
-    """Return the floor of noise that pairs of equal runs show; None without pairs.
+    """Return the noise floor of pairs of equal runs; None without pairs.
 
-    With fewer than twenty pairs it is the largest of them.
+    The spread of medians of several rounds does not follow from that of single runs: rare but long
+    delays hardly affect medians. So medians are sampled from the pairs, either way round, by a
+    fixed seed.
 
     Raises
     ------
@@ -253,9 +304,18 @@ def floor_of(pairs: Sequence[tuple[float, float]]) -> Floor | None:
     values = np.asarray(pairs, dtype=float)
     if (values <= 0).any():
         raise ValueError("results of equal runs must be positive")
-    distances = np.abs(np.log(values[:, 0] / values[:, 1]))
-    reached = float(np.quantile(distances, CONFIDENCE, method="higher"))
-    return Floor(math.exp(reached), len(pairs))
+    apart = np.abs(np.log(values[:, 0] / values[:, 1]))
+    both = np.concatenate((apart, -apart))
+    random = np.random.default_rng(1)
+    medians = (
+        np.abs(np.median(random.choice(both, (DRAWS, rounds)), axis=1))
+        for rounds in range(2, MOST_ROUNDS + 1)
+    )
+    factor, *others = (
+        math.exp(float(np.quantile(each, CONFIDENCE, method="higher")))
+        for each in (apart, *medians)
+    )
+    return Floor(factor, len(pairs), tuple(others))
 
 
 def weighted_quantiles(
@@ -285,8 +345,8 @@ class Trend(NamedTuple):
     upper: float
 
 
-# Samples of a queue that follow each other are alike, so the independent error is too small; twice
-# the usual two standard errors is a simple allowance for it.
+# Consecutive samples of a queue are correlated, so the error for independent samples is too small;
+# twice the usual two standard errors is a simple allowance.
 STANDARD_ERRORS = 4.0
 
 

@@ -1,4 +1,4 @@
-"""What the forms of ``millrace replay`` have in common: options, and what is said in the end."""
+"""Shared parts of the forms of ``millrace replay``: options, and the final message."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from experiments.replay import stages
+from operators.running.outputs import claimed
 
 TIME_UNITS = ("s", "ms", "us")
 
 
 class Replayed(NamedTuple):
-    """What a replay did: tuples processed, rows written and rows set aside, in files."""
+    """The result of a replay: tuples processed, rows written and rows set aside, in files."""
 
     tuples: int
     rows: int
@@ -20,7 +25,7 @@ class Replayed(NamedTuple):
 
 
 def add_time(group: Any, default: str | None = None) -> None:
-    """Add the options that name the column of times, and say what it counts."""
+    """Add the options that name the column of times, and the unit of times."""
     usual = "" if default is None else f" ({default})"
     group.add_argument(
         "--time",
@@ -33,7 +38,7 @@ def add_time(group: Any, default: str | None = None) -> None:
 
 
 def add_time_unit(group: Any) -> None:
-    """Add the option that says what calendar times are counted in."""
+    """Add the option for the unit in which calendar times are counted."""
     group.add_argument(
         "--time-unit",
         choices=TIME_UNITS,
@@ -56,32 +61,53 @@ def add_output(parser: argparse.ArgumentParser, columns: str) -> Any:
     return group
 
 
-def run(replay: Callable[[Any], Replayed], request: Any, as_json: bool, rows: str = "rows") -> int:
-    """Run a replay and say on stderr what was done, or on stdout as JSON; return the exit status.
+def run(
+    replay: Callable[[Any], Replayed],
+    request: Any,
+    as_json: bool,
+    rows: str = "rows",
+    began: float | None = None,
+) -> int:
+    """Run a replay and report on stderr, or on stdout as JSON; return the exit status.
 
     Parameters
     ----------
     replay : callable
         Runs a request; raises ``RunFailed`` when a thread failed.
     request : Request
-        Of its family.
+        Request of the family.
     as_json : bool
     rows : str
-        What a row of the output is.
+        The name of the output's rows, for the report.
+    began : float, optional
+        When the command began, by ``time.perf_counter``; by default now.
     """
-    # Loads the compiler, which a slip in the options need not wait for.
-    from operators.running.crew import RunFailed
+    # Loads the compiler; mistakes in the options are reported before that.
+    from operators.running.run_threads import RunFailed
 
+    clock = stages.begin(began)
     try:
-        done = replay(request)
+        with ExitStack() as outputs:
+            outputs.callback(clock.clear)
+            for path in _written(request):
+                outputs.enter_context(claimed(path))
+            done = replay(request)
     except RunFailed as error:
         print(f"millrace: {error}", file=sys.stderr)
         return 1
     if as_json:
-        print(json.dumps({**done._asdict(), "output": str(request.output)}))
+        told = {"output": str(request.output), "seconds": clock.seconds()}
+        print(json.dumps({**done._asdict(), **told}))
         return 0
     told = f"{done.rows} {rows} from {done.tuples} tuples in {request.output}"
     if request.rejected is not None:
         told += f", {done.rejected} rows set aside in {request.rejected}"
-    print(f"millrace: {told}", file=sys.stderr)
+    # One line, even if a name has several.
+    print(f"millrace: {' '.join(told.split())}", file=sys.stderr)
     return 0
+
+
+def _written(request: Any) -> list[Path]:
+    """Return the files that a request writes; a query may have several outputs."""
+    outputs = [*request.outputs.values()] if hasattr(request, "outputs") else [request.output]
+    return [each for each in (*outputs, request.rejected) if each is not None]

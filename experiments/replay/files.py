@@ -1,4 +1,4 @@
-"""The files of a replay: their names, lengths of time, and outputs that appear whole."""
+"""The files of a replay: names, lengths of time, and outputs that appear atomically."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from datasets.formats.rejected import Rejected, write_rejected
 from datasets.formats.times import TICKS_A_SECOND
 from experiments.replay.request import Request
 from operators.contract import UsageError
+from operators.running.outputs import appearing, led_to
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 MICROSECONDS = {
@@ -26,6 +30,12 @@ MICROSECONDS = {
 """Units of a window option such as 30s."""
 
 
+def schema_of(path: Path) -> pa.Schema:
+    """Return the columns of a Parquet file, whatever characters the file's name has."""
+    with open(path, "rb") as file:
+        return pq.read_schema(file)
+
+
 def ticks(option: str, given: str, time_unit: str | None) -> int:
     """Return the length of a window in ticks.
 
@@ -34,13 +44,13 @@ def ticks(option: str, given: str, time_unit: str | None) -> int:
     option : str
         For messages.
     given : str
-        A whole number of ticks, or, where `time_unit` says what a tick is, a number with a unit.
+        A whole number of ticks, or, if `time_unit` defines the tick, a number with a unit.
     time_unit : str or None
 
     Raises
     ------
     UsageError
-        When it is neither, or no whole number of ticks.
+        When it is neither, or not a whole number of ticks.
 
     Examples
     --------
@@ -76,7 +86,7 @@ def checked_input(path: Path) -> Path:
     Raises
     ------
     UsageError
-        When its name tells no format, or it is not there.
+        When the name has no known ending, or there is no such file.
     """
     if not path.name.lower().endswith(ENDINGS):
         raise UsageError(
@@ -111,16 +121,16 @@ def checked_output(
         For messages.
     path : Path
     endings : tuple of str
-        What its name may end in, the usual one first.
+        Allowed endings of the name, the usual one first.
     inputs : sequence of Path
-        It must be none of them.
+        The output must be none of them.
     overwrite : bool
-        Whether it may exist.
+        Whether the output may exist.
 
     Raises
     ------
     UsageError
-        When it may not be written there; the message says why.
+        When the output may not be written; the message says why.
     """
     if not path.name.lower().endswith(endings):
         raise UsageError(
@@ -129,37 +139,29 @@ def checked_output(
         )
     if path.is_dir():
         raise UsageError(f"{option} {path} is a folder; give the name of a file")
-    if not path.parent.is_dir():
-        raise UsageError(f"{option} {path}: there is no folder {path.parent}; make it first")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{option} {path} is a device or a pipe; give the name of a file")
+    # If it is a link, the target is written.
+    if led_to(path).is_symlink():
+        raise UsageError(f"{option} {path} is a link that leads back to itself; remove it")
+    folder = led_to(path).parent
+    if not folder.is_dir():
+        raise UsageError(f"{option} {path}: there is no folder {folder}; make it first")
     if path.exists():
         if any(os.path.samefile(path, one) for one in inputs):
             raise UsageError(f"{option} {path} is also an input; choose another name")
         if not overwrite:
             raise UsageError(f"{option} {path} exists; choose another name, or give --overwrite")
-    if not os.access(path.parent, os.W_OK):
-        raise UsageError(f"{option} {path}: folder {path.parent} cannot be written; choose another")
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{option} {path}: folder {folder} cannot be written; choose another")
     return path
 
 
 @contextmanager
-def appearing(path: Path) -> Iterator[Path]:
-    """Give a hidden name beside `path`; what is there becomes `path` at the end.
-
-    After an exception, Ctrl-C among them, it is removed and `path` is as it was.
-    """
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        yield partial
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-@contextmanager
 def outputs_appearing(request: Request, rejected: Sequence[Rejected]) -> Iterator[Path]:
-    """Write the rows set aside, where they are asked for, and give a hidden name for the output.
+    """Write the rows set aside, if requested, and yield a hidden name for the output.
 
-    After an exception there is neither file, see ``appearing``.
+    After an exception neither file exists, see ``appearing``.
 
     Parameters
     ----------
@@ -168,7 +170,7 @@ def outputs_appearing(request: Request, rejected: Sequence[Rejected]) -> Iterato
         By the number of the input, then line.
     """
     with ExitStack() as files:
-        # Left last, so that the output appears when the rows set aside are in place.
+        # Exited last, so that the output appears once the rows set aside are in their file.
         output = files.enter_context(appearing(request.output))
         if request.rejected is not None:
             aside = files.enter_context(appearing(request.rejected))

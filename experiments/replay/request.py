@@ -1,28 +1,30 @@
-"""What reading needs to know of a replay's request, whatever its family."""
+"""The part of a replay's request that reading needs, whatever the family."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from experiments.replay.bands import HalfWidth
+
 
 class Request(Protocol):
-    """What is read of a replay's request.
+    """The part of a replay's request that reading needs.
 
     Attributes
     ----------
     inputs : tuple of Path
         One physical stream each, in the order of their numbers.
     time, key, value, text : str or None
-        Names of columns; None for what is not read.
+        Names of columns; None for columns that are not read.
     time_unit : str or None
-        s, ms or us for calendar times; None where times are integers of the files' own unit.
+        s, ms or us for calendar times; None if times are integers in the files' unit.
     decimals : int or None
         Digits after the point that values are rounded to; None keeps all of them.
     max_keys : int or None
     output : Path
     rejected : Path or None
-        Where rows that cannot be used are set aside; None makes the first of them an error.
+        Where unusable rows are set aside; None makes the first of them an error.
     """
 
     inputs: tuple[Path, ...]
@@ -38,7 +40,7 @@ class Request(Protocol):
 
 
 class Table(NamedTuple):
-    """A request of nothing but times and what ``Numbers`` say, as a join's is."""
+    """A request of only times and columns described by ``Numbers``, such as a join's."""
 
     inputs: tuple[Path, ...]
     time: str
@@ -48,36 +50,38 @@ class Table(NamedTuple):
     key: None = None
     value: None = None
     text: None = None
-    decimals: None = None
+    decimals: int | None = None
     max_keys: None = None
 
     @classmethod
     def of(cls, request: Any) -> Table:
-        """Return what there is to read for a request of a join."""
+        """Return the reading part of a join's request."""
         return cls(
-            request.inputs, request.time, request.time_unit, request.output, request.rejected
-        )
+            request.inputs, request.time, request.time_unit, request.output, request.rejected,
+            decimals=request.decimals,
+        )  # fmt: skip
 
 
 class Numbers(NamedTuple):
-    """What a column of numbers holds, where that is not the values of an aggregate.
+    """The kind of a column of numbers; the default is an aggregate's values.
 
     Attributes
     ----------
     called : str
-        In messages and reasons.
+        Name in messages and reasons.
     columns : tuple of str
-        Its name in each file; empty where ``Request.value`` is its name in all of them.
-    least_decimals : int
-        Digits after the point that all numbers get at least.
-    remedy : str
-        What to do about a number that does not fit 64 bits; empty for what helps with values.
+        The column's name in each file; empty if ``Request.value`` is the name in all of them.
+    half_width : HalfWidth or None
+        Half width of the band in which they are compared; None without a band.
+    doubles : bool
+        Whether numbers that are not all whole may be taken as the nearest doubles: they are only
+        compared and passed on, never summed.
     """
 
     called: str = "value"
     columns: tuple[str, ...] = ()
-    least_decimals: int = 0
-    remedy: str = ""
+    half_width: HalfWidth | None = None
+    doubles: bool = False
 
 
 VALUES = Numbers()

@@ -1,4 +1,4 @@
-"""Windows of a join: how long they are."""
+"""Windows of a join: their lengths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def window_ticks(option: str, given: str, time_unit: str | None) -> int:
     Raises
     ------
     UsageError
-        When it is no length of time, or out of its limits.
+        When it is not a length of time, or out of its limits.
     """
     span = ticks(option, given, time_unit)
     if not 1 <= span < TIMESTAMP_LIMIT:

@@ -9,11 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from datasets.formats.arrays import of_numbers
+from experiments.replay import stages
+
 
 class GroupWriter:
     """Writes columns of int64, a row group as soon as it is full.
 
-    Nothing in the file says in which pieces the rows came.
+    The bytes of the file do not depend on the pieces in which rows were appended.
 
     Parameters
     ----------
@@ -25,18 +28,25 @@ class GroupWriter:
     def __init__(self, path: Path, columns: Sequence[str], rows_a_group: int) -> None:
         fields = [pa.field(name, pa.int64(), nullable=False) for name in columns]
         self._schema = pa.schema(fields)
-        self._writer = pq.ParquetWriter(path, self._schema, compression="snappy")
+        # Opened here, since pyarrow would take the name for UTF-8.
+        self._file = open(path, "wb")
+        self._writer = pq.ParquetWriter(self._file, self._schema, compression="snappy")
         self._rows_a_group = rows_a_group
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
         self.rows = 0
 
     def append(self, *columns: np.ndarray) -> None:
-        """Append rows, given by their columns, which the caller may change afterwards."""
+        """Append rows, given by column; the arrays are copied and may change afterwards."""
+        with stages.writing():
+            self._append(columns)
+        stages.current().written(self.rows)
+
+    def _append(self, columns: Sequence[np.ndarray]) -> None:
         taken, count = 0, len(columns[0])
         while taken < count:
             until = min(count, taken + self._rows_a_group - self._waiting_rows)
-            arrays = [pa.array(np.array(column[taken:until])) for column in columns]
+            arrays = [of_numbers(np.array(column[taken:until])) for column in columns]
             self._waiting.append(pa.Table.from_arrays(arrays, schema=self._schema))
             self._waiting_rows += until - taken
             taken = until
@@ -54,7 +64,9 @@ class GroupWriter:
         return self
 
     def __exit__(self, failed: object, *error: object) -> None:
-        """End the file, which has its columns without rows, too; after an exception as it is."""
-        if self._waiting and failed is None:
-            self._write()
-        self._writer.close()
+        """Finish the file, even without rows; after an exception leave out the waiting rows."""
+        with stages.writing():
+            if self._waiting and failed is None:
+                self._write()
+            self._writer.close()
+            self._file.close()

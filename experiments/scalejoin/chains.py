@@ -1,6 +1,6 @@
-"""Handshake joins that are driven step by step: where tuples are in a chain of cores.
+"""Handshake joins driven step by step: the positions of tuples in a chain of cores.
 
-Every pair matches, so that the pairs that came out say who has met whom. Everything else is read
+Every pair matches, so that the output pairs show which tuples have met. Everything else is read
 from the windows of the cores and from the rings between them.
 """
 
@@ -29,27 +29,27 @@ from operators.theta_join.window import FIRST, NEXT, Window, place_of
 def meet(
     variant: str, cores: int, window: int, tuples: int, steps: int, seed: int
 ) -> list[ChainSnapshot]:
-    """Let R and S tuples, in turn, into a chain of cores; look after some steps, and at rest.
+    """Insert R and S tuples, in turn, into a chain of cores; take snapshots, the last one at rest.
 
     Parameters
     ----------
     variant : str
         Id of a handshake join.
     cores, window, tuples : int
-        `window` tuples of each window, `tuples` of each stream.
+        `window` tuples per window, `tuples` per stream.
     steps : int
-        Of the driver and the cores together; 0 to look at rest alone.
+        Steps of the driver and the cores together; 0 for a snapshot at rest only.
     seed : int
-        Of who takes the next step.
+        Seed of the order in which they step.
     """
     operations = registry.variant("theta_join", variant).operations
-    # Equal numbers, all of them.
+    # All numbers are equal.
     same = np.zeros(tuples + 1, dtype=np.int64)
     predicate, tables = bands(1), number_tables(same, same, (0,))
     state = operations.make_state(
         predicate, tables, make_extent(count=window), Shape(1, 1, cores, window)
     )
-    # A stream's last tuple is not ready: one more than are to be seen.
+    # A stream's last tuple is never ready: insert one more than are shown.
     for position in range(tuples + 1):
         for side in (R, S):
             time = 2 * position + side
@@ -63,7 +63,7 @@ def meet(
     while len(idle) < len(doing):
         number += 1
         who = int(random.integers(len(doing)))
-        # Whoever does something may give another one something to do.
+        # Any progress may give another one something to do.
         idle = set() if doing[who]() == READY else idle | {who}
         while get_output(state.shared, state.output, out) == READY:
             met.add(int(out[0]))
@@ -73,13 +73,13 @@ def meet(
 
 
 def _sorting(state: State) -> set[int]:
-    """Return the keys of the pairs that wait to be put in order, where there are any."""
+    """Return the keys of pairs that wait in a sort buffer, if there is one."""
     heap = getattr(state.output, "heap", None)
     return set() if heap is None else set(heap.keys[: int(heap.words[HELD])].tolist())
 
 
 def _look(variant: str, state: State, met: set[int], window: int, told: str) -> ChainSnapshot:
-    """Return where tuples are. R and S came in turn: of rank 2 p or 2 p + 1 is position p."""
+    """Return a snapshot. R and S came in turn: ranks 2 p and 2 p + 1 have position p."""
     operations = registry.variant("theta_join", variant).operations
     newest = (int(operations.seen(state.driver)) - 1) // 2
     pairs = met | _sorting(state)
@@ -97,21 +97,21 @@ def _look(variant: str, state: State, met: set[int], window: int, told: str) -> 
 def _look_into(variant: str, chain: Chain, core: Any) -> Core:
     kept, handed_on = _numbers(core.s), _numbers(core.flying)
     if variant == handshake.VARIANT.id:
-        # It keeps in its window what it has handed on.
+        # Tuples handed on stay in this join's window.
         sent = int(core.words[handshake.SENT]) - int(core.s.words[FIRST])
         kept, handed_on = kept[sent:], kept[:sent]
     ways = (way_of(chain, side, core.number) for side in (R, S))
-    return Core(_numbers(core.r), kept, handed_on, *(_under_way(chain, ring) for ring in ways))
+    return Core(_numbers(core.r), kept, handed_on, *(_in_flight(chain, ring) for ring in ways))
 
 
 def _numbers(window: Window) -> tuple[int, ...]:
-    """Return which tuples of a stream a window has; their stamps are positions."""
+    """Return the numbers of the tuples in a window; the tuples' stamps are positions."""
     positions = range(int(window.words[FIRST]), int(window.words[NEXT]))
     return tuple(int(window.stamps[place_of(window, each)]) + 1 for each in positions)
 
 
-def _under_way(chain: Chain, ring: int) -> tuple[int, ...]:
-    """Return the tuples that a ring has for its core; other messages are left out."""
+def _in_flight(chain: Chain, ring: int) -> tuple[int, ...]:
+    """Return the tuples in flight in a ring to a core; other messages are left out."""
     words = chain.ways.positions[ring * RING_WORDS : (ring + 1) * RING_WORDS]
     places = [
         slot_place(chain.ways, ring, position)

@@ -1,8 +1,9 @@
-"""Comparators of this paper alone: bounds, and what lies between two joins.
+"""Comparators of this paper alone: bounds, and differences between two joins.
 
 A claim with ``up_to: cores`` reads the numbers of processing threads up to the cores, since the
-paper's first machine has a core for each of its threads, and its second one a word of its own for
-more threads than cores. See ``experiments.judging.comparators`` for what a comparator is.
+paper's first machine has a core for each thread, and the paper treats the second machine's
+oversubscription separately. See ``experiments.judging.comparators`` for the definition of a
+comparator.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from experiments.judging.badges import in_unit
 from experiments.judging.claim_types import (
     Comparator,
     Comparison,
@@ -19,7 +21,7 @@ from experiments.judging.claim_types import (
     RivalReads,
 )
 from experiments.judging.formulas import against_formula
-from experiments.judging.growths import CoreReads, curves_of, lacks_second, told, up_to
+from experiments.judging.growths import CoreReads, curves_of, lacks_second, up_to, x_text
 from experiments.judging.lookup import Lookup, axis_of, pairs_of
 from experiments.judging.pairs import (
     Names,
@@ -36,12 +38,12 @@ from experiments.records.quantities import quantity
 
 @dataclass(frozen=True, kw_only=True)
 class RivalCoreReads(RivalReads, CoreReads):
-    """Curves of variants and of rivals, up to the cores where asked for."""
+    """Curves of variants and of rivals, optionally up to the cores."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoundReads(CoreReads):
-    """Curves, and what none of their values is to exceed."""
+    """Curves, and a bound that none of their values should exceed."""
 
     bound: float
 
@@ -62,7 +64,7 @@ class AtMost(CurveComparison):
 
 @dataclass(frozen=True, kw_only=True)
 class CoreComparison(RivalComparison):
-    """Curves of variants against curves of rivals, up to the cores where asked for."""
+    """Curves of variants against curves of rivals, optionally up to the cores."""
 
     reads: RivalCoreReads
 
@@ -77,15 +79,15 @@ class OverHighest(Comparison):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """The names of all quantities that it reads."""
+        """The names of all quantities read."""
         return (self.quantity, self.reads.of)
 
 
 def at_most(claim: AtMost, lookup: Lookup) -> list[Pair]:
-    """Pair the highest of all places with ``bound``: one pair, so that each place has to keep it.
+    """Pair the highest of all values with ``bound``: one pair, since every value has to keep it.
 
-    The highest is chosen by other rounds than those that judge it. A count is chosen by all of its
-    values; so is a single value a place, which then speaks against the statement if anything.
+    The highest is chosen by other rounds than those that judge it. A counted value is chosen by all
+    its samples; so is a point with a single sample, which biases against the statement if at all.
     """
     places = list(_places(claim, lookup))
     if not places:
@@ -98,21 +100,21 @@ def at_most(claim: AtMost, lookup: Lookup) -> list[Pair]:
     bound = claim.reads.bound
     if len(places) > 1:
         where = f"the highest of {len(places)} places, {where}"
-    names = Names(lookup.name(worst.variant), f"{bound:g} {claim.unit}", where)
+    names = Names(lookup.name(worst.variant), f"the bound of {in_unit(bound, claim.unit)}", where)
     pair = formula_pair(names, worst, lambda _: bound, lookup.floors)
     return [pair.within(halves.judge, halves.note) if halves and pair.ratio else pair]
 
 
 def _places(claim: AtMost, lookup: Lookup) -> Iterator[tuple[str, Point]]:
-    """Yield the points of a claim, each with where it is in words."""
+    """Yield the points of a claim, each with a description of where it lies."""
     several = len(claim.figures) > 1
     for figure, variant in lookup.lines(claim):
         curves = list(curves_of(claim, lookup, figure, variant))
         if not curves:
-            lookup.lacks(figure, f"{lookup.name(variant)}{up_to(claim)}")
+            lookup.note_missing(figure, f"{lookup.name(variant)}{up_to(claim)}")
         for curve in curves:
             for x, point in curve.points.items():
-                where = (point.subject * several, told(claim, lookup, figure, x), curve.place)
+                where = (point.subject * several, x_text(claim, lookup, figure, x), curve.place)
                 yield ", ".join(filter(None, where)), point
 
 
@@ -122,17 +124,17 @@ def at_last(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
     for figure, variant, rival in lookup.rivals(claim):
         for place, mine, theirs in _both(claim, lookup, figure, variant, rival):
             *_, last = (x for x in mine if x in theirs)
-            where = ", ".join(filter(None, [told(claim, lookup, figure, last), place]))
+            where = ", ".join(filter(None, [x_text(claim, lookup, figure, last), place]))
             names = Names(lookup.name(variant), lookup.name(rival), where)
             found.append(pair_of(names, mine[last], theirs[last], lookup.floors))
     return found
 
 
 def difference_grows(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
-    """Pair the sums that say whether a variant is further ahead of a rival at the last x.
+    """Pair the sums that decide whether a variant's lead over a rival is larger at the last x.
 
-    It is when variant at the last and rival at the first are more together than variant at the
-    first and rival at the last.
+    It is if the variant at the last x plus the rival at the first exceed the variant at the first
+    plus the rival at the last.
     """
     found = []
     for figure, variant, rival in lookup.rivals(claim):
@@ -154,10 +156,10 @@ def difference_grows(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
 
 
 def over_highest(claim: OverHighest, lookup: Lookup) -> list[Pair]:
-    """Pair the last place of the first figure with the highest that ``of`` has in the second.
+    """Pair the last point of the first figure with the highest that ``of`` has in the second.
 
-    The last place is no choice. The highest is chosen by its own values, which speaks against the
-    statement if anything.
+    The last point involves no choice. The highest is chosen by the same values that judge it, which
+    biases against the statement if at all.
     """
     reads, found = claim.reads, []
     for upper, lower in pairs_of(claim.figures):
@@ -167,16 +169,16 @@ def over_highest(claim: OverHighest, lookup: Lookup) -> list[Pair]:
                 others = lookup.at_most.get((lower, rival, reads.of), ())
                 if not curves or not others:
                     lacking, name = (lower, rival) if curves else (upper, variant)
-                    lookup.lacks(lacking, lookup.name(name))
+                    lookup.note_missing(lacking, lookup.name(name))
                     continue
                 x, point = list(curves[-1].points.items())[-1]
                 highest = max(others, key=lambda each: each.value)
                 beside = {each.setting: highest.settings[each.setting]
                           for each in lookup.figures[lower].free}  # fmt: skip
-                at = ", ".join(filter(None, [told(claim, lookup, upper, x), curves[-1].place]))
+                at = ", ".join(filter(None, [x_text(claim, lookup, upper, x), curves[-1].place]))
                 names = Names(
                     lookup.name(variant), f"the highest of {lookup.name(rival)}",
-                    f"{at} and {lookup.told(lower, beside)}",
+                    f"{at} and {lookup.settings_text(lower, beside)}",
                 )  # fmt: skip
                 found.append(pair_of(names, point, highest, lookup.floors))
     return found
@@ -185,12 +187,12 @@ def over_highest(claim: OverHighest, lookup: Lookup) -> list[Pair]:
 def _both(
     claim: CoreComparison, lookup: Lookup, figure: str, variant: str, rival: str
 ) -> Iterator[tuple[str, Mapping[Any, Point], Mapping[Any, Point]]]:
-    """Yield the curves of both at each place where they have an x in common."""
+    """Yield both curves for each setting at which they have an x in common."""
     mine, theirs = (dict(curves_of(claim, lookup, figure, each)) for each in (variant, rival))
     there = [place for place in mine if mine[place].keys() & theirs.get(place, {}).keys()]
     if not there:
         both = f"{lookup.name(variant)} beside {lookup.name(rival)}"
-        lookup.lacks(figure, f"{both}{up_to(claim)}")
+        lookup.note_missing(figure, f"{both}{up_to(claim)}")
     for place in there:
         yield place, mine[place], theirs[place]
 

@@ -1,11 +1,11 @@
-"""The best that n threads could do, from what one does (section VI, "Bounds of expected results").
+"""The ideal scaling to n threads, from one thread (section VI, "Bounds of expected results").
 
-One thread makes C_max comparisons a second, so that n make n * C_max. A window holds as many tuples
-as arrive in its length, and each meets all of them, so that comparisons grow as the square of the
-rate: n threads sustain sqrt(n) * T_max tuples/s.
+One thread makes C_max comparisons a second, so that n make n * C_max. A window holds the tuples
+that arrive in its length, and each new tuple meets all of them, so that comparisons grow as the
+square of the rate: n threads sustain sqrt(n) * T_max tuples/s.
 
-A machine has so many cores. More threads than these compare no more; and the threads that deliver
-tuples and take pairs need cores too, which the bounds leave out, here as in the paper.
+Threads beyond the machine's cores compare no more. The threads that deliver tuples and take pairs
+need cores too, which the bounds leave out, here as in the paper.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from experiments.declare import Figure
 from experiments.judging.points import Point
 from experiments.predictions import Prediction, Predictions
 
-# How what one thread reaches grows with the threads.
+# Growth with the number of threads, relative to one thread.
 GROWTH: dict[str, Callable[[int], float]] = {
     "comparisons_ps": float,
     "highest_tps": math.sqrt,

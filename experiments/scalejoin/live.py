@@ -1,8 +1,8 @@
 """The paper's joins at work on a few tuples, for a notebook: snapshots, and short runs.
 
-``run_join``, ``fill_gate`` and ``meet_in_chains`` call the very operations that are measured,
-interpreted and one at a time, and return what a join, a gate or a chain of cores looks like.
-``compare_joins`` runs joins compiled and on threads, as a bench does, only much shorter.
+``run_join``, ``fill_gate`` and ``meet_in_chains`` call the measured operations, interpreted and one
+at a time, and return snapshots of a join, a gate or a chain of cores. ``compare_joins`` runs joins
+compiled and on threads, as a bench does, only much shorter.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 
 from datasets.in_memory import InMemory
 from experiments import families
+from experiments.dataset_of import dataset_path
 from experiments.families.gate import steps as gate_steps
 from experiments.families.gate.snapshots import GateSnapshot
 from experiments.families.gate.steps import READ
-from experiments.made import dataset_path
 from experiments.records.quantities import quantity
 from experiments.scalejoin import chains
 from experiments.scalejoin.sample import Sample
@@ -29,19 +29,19 @@ from operators.contract import UsageError
 from operators.running import pinning
 from operators.theta_join.family import OPPOSITE, R, S
 
-# ASSUME: the text has lost figure 1; of this sequence all is true that the text says of that one:
-# t1 and t4 are compared at a distance of 5, and t5 lets t2 go, which t3 would miss behind it.
+# ASSUME: the text has lost figure 1; this sequence satisfies everything that the text says of it:
+# t1 and t4 are compared at a distance of 5, and t5 expires t2, which t3 would otherwise miss later.
 # Stream, timestamp, and the number that is compared.
 SAMPLE = (("R", 1, 5), ("S", 2, 4), ("R", 4, 6), ("S", 6, 5), ("S", 7, 7), ("R", 8, 6), ("S", 9, 2))
 SPAN, THREADS = 4, 3
-# After how many deliveries the join is looked at while its last thread is behind.
+# Numbers of deliveries after which to take a snapshot while the last thread is behind.
 LOOKS = (6,)
-# S is behind, and delivers what belongs between two tuples of R.
+# S is behind, and delivers a tuple that belongs between two tuples of R.
 DELIVERIES = (("R", 1), ("S", 2), ("R", 4), ("R", 7), ("S", 5), READ, ("S", 9))
 FIRST_STEP = 4
 JOINS = ("scale-join", "handshake", "handshake-low-latency")
 CORES, CHAIN_WINDOW, CHAIN_TUPLES = 3, 9, 11
-# After how many steps a chain is looked at, while tuples are under way in it.
+# Number of steps after which to take a snapshot of a chain, while tuples are in flight in it.
 STEPS, SEED = 125, 2
 RUN_THREADS = (1, 2)
 WINDOW_S, DENSITY = 60, 500
@@ -52,7 +52,7 @@ MADE_UP_ROWS = 1 << 16
 def fill_gate(
     deliveries: Sequence[tuple[str, int]] = DELIVERIES, levels: int = 3, first: int = FIRST_STEP
 ) -> list[GateSnapshot]:
-    """Deliver tuples of R and S to a gate, and let a reader take what is ready.
+    """Deliver tuples of R and S to a gate, and let a reader take ready ones.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def fill_gate(
     Returns
     -------
     list of GateSnapshot
-        One a step, up to the last delivery.
+        One per step, up to the last delivery.
     """
     *steps, _ = gate_steps.fill_t_gate(deliveries, levels)
     return steps[first:]
@@ -78,28 +78,28 @@ def run_join(
 ) -> list[JoinSnapshot]:
     """Run a ScaleJoin over a few tuples, one delivery at a time.
 
-    After each, every thread takes what is ready. Before a look the last one has not yet.
+    After each delivery every thread takes its ready tuples, the last thread only after a snapshot.
 
     Parameters
     ----------
     threads : int
     tuples : sequence of (str, int, int)
-        "R" or "S", timestamp, and the number that is compared: those pairs match whose numbers are
-        at most 1 apart. Each stream's timestamps ascend.
+        "R" or "S", timestamp, and the number that is compared: pairs match if their numbers differ
+        by at most 1. Each stream's timestamps ascend.
     span : int
         WS.
     looks : sequence of int
-        After how many deliveries to look.
+        Numbers of deliveries after which to take a snapshot.
 
     Returns
     -------
     list of JoinSnapshot
-        One a look, and one after both streams have ended.
+        One per entry of `looks`, and one after both streams have ended.
 
     Raises
     ------
     RuntimeError
-        When a tuple is not taken.
+        When a tuple is not accepted.
     """
     sample, found = Sample(threads, tuples, span), []
     for number, (side, timestamp, _) in enumerate(tuples, 1):
@@ -112,7 +112,7 @@ def run_join(
     for stream in (R, S):
         sample.close(stream)
         sample.turn(range(threads))
-    # What a thread does at the END lets the last pairs go.
+    # Threads' steps at END release the last pairs.
     sample.turn(range(threads))
     return [*found, sample.look("both streams have ended")]
 
@@ -128,7 +128,7 @@ def meet_in_chains(
     steps: int = STEPS,
     seed: int = SEED,
 ) -> list[ChainSnapshot]:
-    """Let R and S tuples, in turn, into chains of cores, and look where they are.
+    """Insert R and S tuples, in turn, into chains of cores, and take snapshots.
 
     Parameters
     ----------
@@ -138,16 +138,16 @@ def meet_in_chains(
     window : int
         Tuples of each window.
     tuples : int
-        Of each stream.
+        Tuples of each stream.
     steps : int
-        Of the driver and the cores together; 0 not to look before all is at rest.
+        Steps of the driver and the cores together; 0 for snapshots at rest only.
     seed : int
-        Of who takes the next step.
+        Seed of the order in which they step.
 
     Returns
     -------
     list of ChainSnapshot
-        Of each join one after so many steps, and one at rest.
+        For each join one after `steps` steps, and one at rest.
     """
     found: list[ChainSnapshot] = []
     for variant in variants:
@@ -160,7 +160,7 @@ def meet_in_chains(
 
 @cache
 def made_up_streams() -> InMemory:
-    """Return rows of R and S from a seed, as the dataset of streams has them."""
+    """Return rows of R and S from a seed, in the form of the dataset of streams."""
     random = np.random.default_rng(1)
     x, a = random.integers(1, 10_001, (2, MADE_UP_ROWS), np.int32)
     y, b = (1 + 9_999 * random.random((2, MADE_UP_ROWS))).astype(np.float32)
@@ -186,7 +186,7 @@ def compare_joins(
     window_s : float
         Seconds of a window.
     density : int
-        Tuples a second of R and of S.
+        Tuples per second of R and of S.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def compare_joins(
                 JoinRun(
                     bench.variant.id,
                     bench.settings["threads"],
-                    quantity("comparisons_ps").of(seen) or 0.0,
+                    quantity("comparisons_ps").compute(seen) or 0.0,
                     tuple((counts / max(counts.sum(), 1)).tolist()),
                     seen["valid"],
                     bench.threads > pinning.cores(),
@@ -218,7 +218,7 @@ def compare_joins(
 
 
 def _streams() -> Path | InMemory:
-    """Return the dataset of streams, or rows that are made up where there is none."""
+    """Return the dataset of streams, or made-up rows if there is none."""
     try:
         return dataset_path(None, "streams")
     except UsageError:

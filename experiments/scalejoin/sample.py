@@ -1,7 +1,7 @@
-"""A ScaleJoin that is driven one delivery at a time, and what is seen of it meanwhile.
+"""A ScaleJoin driven one delivery at a time, and snapshots of it.
 
-Everything is read from the join's own state: from the windows before and after a step of a thread,
-from the batch that the step leaves behind, and from the lists of both gates.
+Everything is read from the join's state: from the windows before and after a step of a thread, from
+the batch that the step leaves behind, and from the lists of both gates.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Sample:
         taken(self._operations.close_source(self._state.shared, stream))
 
     def turn(self, threads: Sequence[int]) -> None:
-        """Let threads take what is ready for them, and then whoever takes pairs."""
+        """Let threads take their ready tuples, and then the output thread the ready pairs."""
         shared = self._state.shared
         for number in threads:
             own, status = self._state.threads[number], READY
@@ -86,7 +86,7 @@ class Sample:
             self._out += 1
 
     def look(self, told: str) -> JoinSnapshot:
-        """Return what there is."""
+        """Return a snapshot."""
         shared, joining = self._state.shared, [own.joining for own in self._state.threads]
         passed = min(int(each.words[RANK]) for each in joining)
         arrived = [
@@ -106,9 +106,9 @@ class Sample:
 
 
 def _tuples(gate: TGateState) -> list[tuple[int, int, str]]:
-    """Return timestamp, source and state of every tuple; no gate here lets go of what has passed.
+    """Return timestamp, source and state of every tuple, including passed ones.
 
-    It keeps hundreds before it does.
+    A gate keeps hundreds of tuples before it reclaims any, more than are delivered here.
     """
     look, found = look_at(gate), []
     for place, words in enumerate(look.nodes):
@@ -120,7 +120,7 @@ def _tuples(gate: TGateState) -> list[tuple[int, int, str]]:
 
 
 def _visits(own: Joining, before: Sequence[tuple[int, int]], pairs: Sequence[int]) -> list[Visit]:
-    """Return what a thread did in its last step, whose batch is left, out of its pairs so far."""
+    """Return a thread's visits in the last step, from the batch left behind and `pairs` so far."""
     batch = own.batch[: TUPLE_WORDS * int(own.words[BATCH])].reshape(-1, TUPLE_WORDS)
     last = {int(words[SIDE]): place for place, words in enumerate(batch)}
     found = []
@@ -144,7 +144,7 @@ def _visits(own: Joining, before: Sequence[tuple[int, int]], pairs: Sequence[int
 
 
 def _compared(asking: Comparing, number: int, window: Window) -> list[int]:
-    """Return the ranks of what a tuple of the batch was compared with."""
+    """Return the ranks of the tuples with which a tuple of the batch was compared."""
     begin, end = asking.ranges[3 * number + BEGIN], asking.ranges[3 * number + END]
     return _ranks(window, int(begin), int(end))
 

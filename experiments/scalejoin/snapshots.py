@@ -1,4 +1,4 @@
-"""What a theta join looked like at a moment, in plain values: for pictures, free of operators."""
+"""A theta join at a moment, in plain values: for pictures, free of operators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Arrived(NamedTuple):
-    """A tuple that was delivered.
+    """A delivered tuple.
 
     Attributes
     ----------
@@ -18,7 +18,7 @@ class Arrived(NamedTuple):
     timestamp : int
     state : str
         "passed" when every thread has seen it; "ready"; or "waiting", when its stream has delivered
-        nothing later, or one before it waits.
+        nothing later, or an earlier tuple waits.
     """
 
     name: str
@@ -28,19 +28,19 @@ class Arrived(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """What a thread did with a tuple.
+    """The processing of a tuple by a thread.
 
     Attributes
     ----------
     name : str
-        Of the tuple.
+        Name of the tuple.
     compared, matched : tuple of str
-        What it was compared with here, and what of these it was paired with.
+        The tuples compared with it here, and those of them that matched.
     stored : bool
         Whether the thread keeps it.
     removed : tuple of str
-        What left its own window behind it: of several tuples of a side that a thread took at once,
-        behind the last one.
+        The tuples that it purged from its side's window; if a thread took several tuples of a side
+        at once, this is noted at the last one.
     """
 
     name: str
@@ -56,9 +56,9 @@ class Thread(NamedTuple):
     Attributes
     ----------
     visits : tuple of Visit
-        What it has seen, in order.
+        The tuples seen by the thread, in order.
     r, s : tuple of str
-        What its windows have.
+        The contents of the thread's windows.
     comparisons : int
     """
 
@@ -69,15 +69,15 @@ class Thread(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A pair that some thread has found.
+    """A pair found by some thread.
 
     Attributes
     ----------
     later, earlier : str
-        Its tuples.
+        The pair's tuples.
     thread : int
     state : str
-        "passed" when it was taken, else "ready" or "waiting", as for tuples.
+        "passed" once taken, else "ready" or "waiting", as for tuples.
     """
 
     later: str
@@ -92,32 +92,32 @@ class JoinSnapshot:
 
     Attributes
     ----------
-    told : str
-        What has happened, in words.
+    event : str
+        The events so far, in words.
     tuples : tuple of Arrived
-        Those of the first gate, in its order.
+        The tuples of the first gate, in its order.
     threads : tuple of Thread
     pairs : tuple of Pair
-        Those of the second gate, in its order.
+        The pairs of the second gate, in its order.
     """
 
-    told: str
+    event: str
     tuples: tuple[Arrived, ...]
     threads: tuple[Thread, ...]
     pairs: tuple[Pair, ...]
 
 
 class Core(NamedTuple):
-    """A core of a chain; tuples are told by their numbers in their streams, from 1.
+    """A core of a chain; tuples are identified by their number in the stream, from 1.
 
     Attributes
     ----------
     r, s : tuple of int
-        Those that it has, ascending.
+        The tuples that the core holds, ascending.
     handed_on : tuple of int
-        Of S, those that it has sent to the left and that were not acknowledged yet.
+        Tuples of S sent to the left and not yet acknowledged.
     from_left, from_right : tuple of int
-        R and S tuples under way to it, the oldest message first.
+        R and S tuples in flight to the core, the oldest message first.
     """
 
     r: tuple[int, ...]
@@ -134,20 +134,19 @@ class ChainSnapshot:
     Attributes
     ----------
     variant : str
-    told : str
+    event : str
     cores : tuple of Core
         From left to right.
     newest : int
         The newest tuple of R.
     met : tuple of int
-        The tuples of S that came before it and that it was paired with so far, where every pair
-        matches.
+        The earlier tuples of S with which it was paired so far, where every pair matches.
     before : int
-        How many it meets in the end: those in the window of S when it came.
+        Number of tuples it meets in the end: those in the window of S when it came.
     """
 
     variant: str
-    told: str
+    event: str
     cores: tuple[Core, ...]
     newest: int
     met: tuple[int, ...]
@@ -165,11 +164,11 @@ class JoinRun:
         Processing threads.
     comparisons_ps : float
     shares : tuple of float
-        Of each processing thread, of all comparisons.
+        Share of each processing thread in all comparisons.
     valid : bool
-        Whether its pairs were those of the oracle.
-    crowded : bool
-        Whether there were more threads than cores, those that deliver and take pairs among them.
+        Whether the pairs were those of the oracle.
+    oversubscribed : bool
+        Whether the machine was oversubscribed, counting the threads that deliver and take pairs.
     """
 
     variant: str
@@ -177,4 +176,4 @@ class JoinRun:
     comparisons_ps: float
     shares: tuple[float, ...]
     valid: bool
-    crowded: bool
+    oversubscribed: bool

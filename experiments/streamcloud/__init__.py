@@ -1,1 +1,1 @@
-"""What is run, judged and shown of "StreamCloud", the paper."""
+"""The runs, claims and pictures of the paper "StreamCloud"."""

@@ -1,18 +1,18 @@
-"""Comparators of this paper alone: bounds, and what happens over the offered rate.
+"""Comparators of this paper alone: bounds, and trends over the offered rate.
 
-Lines of a figure over the rate have rates of their own, shares of what each takes. So a claim reads
-a line at a rate that has a name, and never two lines at one rate:
+In a figure over the rate each line has different rates, shares of the line's throughput. A claim
+therefore reads each line at a named rate, and never compares two lines at one rate:
 
 =============  ==========================================================
-``slowest``    the lowest rate that was offered
+``slowest``    the lowest offered rate
 ``below``      the highest one below saturation
-``saturated``  the lowest one that was more than the line takes
-``past``       the highest one, where that was more than the line takes
+``saturated``  the lowest one above the line's throughput
+``past``       the highest one, if above the line's throughput
 =============  ==========================================================
 
-See ``experiments.judging.comparators`` for what a comparator is.
+See ``experiments.judging.comparators`` for the definition of a comparator.
 
-# ASSUME: a queue of less than a tuple is read as one of a tuple, so that an empty one has a ratio.
+# ASSUME: a queue of less than one tuple is read as one tuple, so that an empty one has a ratio.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
+from experiments.judging.badges import in_unit
 from experiments.judging.claim_types import Comparator, Comparison, Reads, RivalReads
 from experiments.judging.growths import CoreReads, lacks_second, within_cores
 from experiments.judging.lookup import Lookup, axis_of
@@ -30,7 +31,7 @@ from experiments.judging.points import Point
 from experiments.records.quantities import quantity
 
 Rate = Literal["slowest", "below", "saturated", "past"]
-# In a sentence: "2 instances past saturation".
+# For messages: "2 instances past saturation".
 TOLD = {
     "slowest": "at the lowest rate",
     "below": "below saturation",
@@ -42,7 +43,7 @@ LEAST_QUEUE = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class BoundReads(Reads):
-    """Points, at a rate where the figure is over the rate, and what they are held against."""
+    """Points, at a named rate if the figure is over the rate, and the bound for them."""
 
     bound: float
     rate: Rate | None = None
@@ -50,7 +51,7 @@ class BoundReads(Reads):
 
 @dataclass(frozen=True, kw_only=True)
 class TrendReads(Reads):
-    """Lines over the rate at one rate, and at the one that this is held against."""
+    """Lines over the rate, and the two named rates that are compared."""
 
     rate: Rate
     against: Rate
@@ -58,7 +59,7 @@ class TrendReads(Reads):
 
 @dataclass(frozen=True, kw_only=True)
 class RateCoreReads(CoreReads):
-    """Lines over the rate, each at such a rate of its own, over a setting."""
+    """Lines over the rate, each at the same named rate, over a setting."""
 
     rate: Rate
 
@@ -79,27 +80,27 @@ class AgainstBound(Comparison):
 
 @dataclass(frozen=True, kw_only=True)
 class RateTrend(Comparison):
-    """Lines over the rate at one rate against another one."""
+    """Lines over the rate at one named rate against another one."""
 
     reads: TrendReads
 
 
 @dataclass(frozen=True, kw_only=True)
 class RateGrowth(Comparison):
-    """The last line over the rate against the first, each at such a rate of its own."""
+    """The last line over the rate against the first, each at the same named rate."""
 
     reads: RateCoreReads
 
 
 @dataclass(frozen=True, kw_only=True)
 class LargerDifference(Comparison):
-    """What a variant has more than a rival, against what it has more of another quantity."""
+    """The lead of a variant over a rival, against that in another quantity."""
 
     reads: OtherReads
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """The names of all quantities that it reads."""
+        """The names of all quantities read."""
         return (self.quantity, self.reads.of)
 
 
@@ -108,7 +109,7 @@ def against_bound(claim: AgainstBound, lookup: Lookup) -> list[Pair]:
     bound, found = claim.reads.bound, []
     for figure, variant in lookup.lines(claim):
         for place, point in _points(claim, lookup, figure, variant):
-            names = Names(lookup.name(variant), f"{bound:g} {claim.unit}", place)
+            names = Names(lookup.name(variant), f"the bound of {in_unit(bound, claim.unit)}", place)
             found.append(formula_pair(names, point, lambda _: bound, lookup.floors))
     return found
 
@@ -116,13 +117,16 @@ def against_bound(claim: AgainstBound, lookup: Lookup) -> list[Pair]:
 def _points(
     claim: AgainstBound, lookup: Lookup, figure: str, variant: str
 ) -> Iterator[tuple[str, Point]]:
-    """Yield the points of a variant, each with where it is in words."""
+    """Yield the points of a variant, each with a description of where it lies."""
     if claim.reads.rate is not None:
         yield from _at_rates(claim, lookup, figure, variant, claim.reads.rate)
         return
     for reading in lookup.each(claim, figures=[figure], variants=[variant]):
         if reading.point:
-            yield f"{reading.point.subject}, {lookup.told(figure, reading.at)}", reading.point
+            yield (
+                f"{reading.point.subject}, {lookup.settings_text(figure, reading.at)}",
+                reading.point,
+            )
 
 
 def rate_trend(claim: RateTrend, lookup: Lookup) -> list[Pair]:
@@ -149,17 +153,19 @@ def rate_growth(claim: RateGrowth, lookup: Lookup) -> list[Pair]:
                 lacks_second(claim, lookup, figure)
                 continue
             first, last = own[0], own[-1]
-            above, below = (lookup.told(figure, {axis: p.settings[axis]}) for p in (last, first))
+            above, below = (
+                lookup.settings_text(figure, {axis: p.settings[axis]}) for p in (last, first)
+            )
             names = Names(above, below, f"{last.subject}, {TOLD[rate]}")
             found.append(pair_of(names, last, first, lookup.floors))
     return found
 
 
 def larger_difference(claim: LargerDifference, lookup: Lookup) -> list[Pair]:
-    """Pair the sums that say whether one difference between two lines is larger than another.
+    """Pair the sums that decide whether one difference between two lines is larger than another.
 
-    It is when the variant's quantity and the rival's ``of`` are more together than the rival's
-    quantity and the variant's ``of``.
+    It is if the variant's quantity plus the rival's ``of`` exceed the rival's quantity plus the
+    variant's ``of``.
     """
     found, of = [], claim.reads.of
     for reading, point, rival in lookup.against(claim, claim.reads.rivals):
@@ -170,7 +176,9 @@ def larger_difference(claim: LargerDifference, lookup: Lookup) -> list[Pair]:
             continue
         words = [quantity(each).words for each in (claim.quantity, of)]
         above, below = (f"{lookup.name(point.variant)} by {word}" for word in words)
-        where = f"over {lookup.name(rival.variant)}, {lookup.told(reading.figure, reading.at)}"
+        where = (
+            f"over {lookup.name(rival.variant)}, {lookup.settings_text(reading.figure, reading.at)}"
+        )
         names = Names(above, below, where)
         found.append(difference_pair(names, (point, rival), tuple(others), lookup.floors))
     return found
@@ -182,13 +190,13 @@ def larger_difference(claim: LargerDifference, lookup: Lookup) -> list[Pair]:
 def _ends(
     claim: RateTrend, lookup: Lookup, figure: str, variant: str
 ) -> Iterator[tuple[str, Point, Point]]:
-    """Yield each line of a variant that has both rates: where it is, and its two points."""
+    """Yield each line of a variant that has both rates: where it lies, and the two points."""
     upper, lower = (
         dict(_at_rates(claim, lookup, figure, variant, rate))
         for rate in (claim.reads.rate, claim.reads.against)
     )
     for at, point in upper.items():
-        # Both may be one rate, of which there is nothing to say.
+        # Both names may mean the same rate, with nothing to compare.
         if at in lower and point.rate_fraction != lower[at].rate_fraction:
             yield at, point, lower[at]
 
@@ -196,7 +204,7 @@ def _ends(
 def _at_rates(
     claim: Comparison, lookup: Lookup, figure: str, variant: str, rate: Rate
 ) -> Iterator[tuple[str, Point]]:
-    """Yield the point at a rate of each line that a claim reads, with where the line is in words.
+    """Yield the point at a named rate of each line of a claim, with where the line lies in words.
 
     A line without such a rate is noted as missing.
     """
@@ -204,19 +212,21 @@ def _at_rates(
     for at in lookup.places(claim, figure, variant):
         curve = lookup.rates(figure, variant, at, claim.quantity)
         if not curve:
-            lookup.lacks(figure, f"{lookup.name(variant)} at {lookup.told(figure, at)}")
+            lookup.note_missing(
+                figure, f"{lookup.name(variant)} at {lookup.settings_text(figure, at)}"
+            )
         for own in _grouped(curve, beside):
             settings = {name: own[0].settings[name] for name in beside}
-            told = f"{own[0].subject}, {lookup.told(figure, settings)}"
+            told = f"{own[0].subject}, {lookup.settings_text(figure, settings)}"
             point = _chosen(own, rate)
             if point is None:
-                lookup.lacks(figure, f"a rate {TOLD[rate]} of {told}")
+                lookup.note_missing(figure, f"a rate {TOLD[rate]} of {told}")
             else:
                 yield told, point
 
 
 def _chosen(curve: Sequence[Point], rate: Rate) -> Point | None:
-    """Return the point of a line at a rate, None where it has none; rates ascend."""
+    """Return the point of a line at a named rate, None if there is none; rates ascend."""
     saturated = [point for point in curve if "saturated" in point.states]
     kept_up = [point for point in curve if point not in saturated]
     chosen = {
@@ -225,23 +235,23 @@ def _chosen(curve: Sequence[Point], rate: Rate) -> Point | None:
         "saturated": saturated[:1],
         "past": saturated[-1:],
     }[rate]
-    return _told_apart(chosen[0]) if chosen else None
+    return _with_ratio(chosen[0]) if chosen else None
 
 
-def _told_apart(point: Point) -> Point:
-    """Return a point whose values have a ratio: a queue of no tuple is one of a tuple."""
+def _with_ratio(point: Point) -> Point:
+    """Return a point whose values have a ratio: an empty queue counts as one tuple."""
     if quantity(point.quantity).unit != "tuples":
         return point
     return combined([point], lambda value: max(value, LEAST_QUEUE))
 
 
 def _beside(lookup: Lookup, figure: str, without: str = "") -> list[str]:
-    """Return the settings that tell the lines of a figure apart."""
+    """Return the settings that distinguish the lines of a figure."""
     return [sweep.setting for sweep in lookup.figures[figure].free if sweep.setting != without]
 
 
 def _grouped(points: Sequence[Point], names: Sequence[str]) -> Iterator[list[Point]]:
-    """Yield the points of equal settings together, as they are ordered."""
+    """Yield the points of equal settings together, in order."""
 
     def place(point: Point) -> tuple:
         return tuple(str(point.settings[name]) for name in names)

@@ -1,34 +1,35 @@
-"""What is run for the paper's figures 7, 9 and 10.
+"""The runs of the paper's figures 7, 9 and 10.
 
 One family, queries that are cut into stages, on instances of each::
 
     streams --> [balancer] --> |channels| --> [merger, operators, balancer] --> |channels| --> ...
                                               an instance, one of N of a stage
 
-Its figures measure one operator (7a to 7e, 10) and one query of eight (7f, 9), on up to 160
-processors. Two things are shown of them, and never in one figure: what the cores at hand can tell
-is *measured*; what twenty or sixty processors had to do (comparisons, hops, bytes, channels, what
-rounding leaves idle) is *counted*, at the paper's own numbers, in a run on one thread whose time
-says nothing.
+The figures measure one operator (7a to 7e, 10) and one query of eight (7f, 9), on up to 160
+processors. They are reproduced in two ways, never in one figure: *measured* is everything that the
+available cores can show; *counted* is the work of twenty or sixty processors (comparisons, hops,
+bytes, channels, idle share by rounding), at the paper's numbers, in a run on one thread whose time
+is not used.
 
-# ASSUME: the paper's centralised engine is one instance, without balancer and merger: of a query of
-# one operator that is what every strategy makes of one instance.
+# ASSUME: the paper's centralised engine is one instance, without balancer and merger: for a query
+# of one operator every strategy makes that of one instance.
 # ASSUME: windows of a minute hold 20 to 1,000 tuples a second, a number that a figure and a profile
-# set; the paper has as many as are offered, 100 to 5,000. So comparisons a tuple are the same at
-# each offered rate here, and a join's comparisons/s grow with it and not with its square.
+# set; the paper has as many as are offered, 100 to 5,000. Comparisons per tuple are therefore the
+# same at each offered rate, and a join's comparisons/s grow with the rate and not with its square.
 # ASSUME: figure 7e has comparisons/s by instances, and not over the offered rate: the rates that it
-# prints are what instances take.
-# ASSUME: where the paper has 60 processors, what is measured has 8, one of each operator's; the
-# counts have the paper's 60, 30 of query-cluster's and of figure 9.
-# ASSUME: a node of figure 10 is a process, and what lies between two of them a loopback socket. So
-# more instances are more threads of a process, and all nodes share the cores at hand.
+# prints are the throughputs of the instances.
+# ASSUME: where the paper has 60 processors, the measured runs have 8, one per operator; the counted
+# runs have the paper's 60, and 30 for query-cluster and for figure 9.
+# ASSUME: a node of figure 10 is a process, connected to another by a loopback socket. More
+# instances are thus more threads of a process, and all nodes share the available cores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.declare import LINES, OFFERED_RATE, Figure, Heading, Paper
+from experiments.declare import LINES, MEMORY, OFFERED_RATE, Figure, Heading, Paper, order_of
+from experiments.streamcloud import on_spark
 from experiments.streamcloud.axes import (
     A_NODE,
     BEYOND,
@@ -98,7 +99,7 @@ def _under_load(
     compared: bool = False,
     **given: object,
 ) -> Figure:
-    """Return a figure of one operator, over the offered rate; some show what is compared."""
+    """Return a figure of one operator, over the offered rate; some show comparisons."""
     shown = (THROUGHPUT, COMPARED if compared else PROCESSED, USE, QUEUE)
     return Figure(
         id=id,
@@ -138,7 +139,7 @@ JOIN = _under_load(
     SMALL_BLOBS,
     compared=True,
     sweeps=(OF_INSTANCES, OF_CALLS),
-    beside=OF_QUERIES,
+    panels=OF_QUERIES,
 )
 AGGREGATE = _under_load(
     "7c",
@@ -165,10 +166,10 @@ FIXED = Figure(
     family="streamcloud",
     lines=(SUBQUERY,),
     x=BY_INSTANCES,
-    form="beside",
+    form="side_by_side",
     heading="windows",
     quantities=(THROUGHPUT, COMPARISONS),
-    extended_quantities=(THROUGHPUT, COMPARISONS),
+    extended_quantities=(THROUGHPUT, COMPARISONS, MEMORY[1]),
     settings={"query": "fixed-windows", **SMALL_BLOBS},
     sweeps=(OF_WINDOW,),
     measured_with="streamcloud-numbers",
@@ -186,7 +187,7 @@ FIXED_COUNTED = Figure(
     family="streamcloud",
     lines=(SUBQUERY,),
     x=BY_COUNTED,
-    form="beside",
+    form="side_by_side",
     heading="windows",
     quantities=("most_comparisons", "most_tuples"),
     extended_quantities=("most_comparisons", "most_tuples", "most_share", "all_comparisons"),
@@ -295,7 +296,7 @@ NODES = Figure(
     family="streamcloud",
     lines=(SUBQUERY,),
     x=A_NODE,
-    form="beside",
+    form="side_by_side",
     heading="nodes",
     quantities=("nodes_tps",),
     extended_quantities=("nodes_tps",),
@@ -315,7 +316,7 @@ NODES_COUNTED = Figure(
     family="streamcloud",
     lines=(SUBQUERY,),
     x=BY_NODES,
-    form="beside",
+    form="side_by_side",
     heading="nodes",
     quantities=("most_comparisons", "most_tuples"),
     extended_quantities=(
@@ -323,7 +324,7 @@ NODES_COUNTED = Figure(
     ),
     settings={"density": 20, "carrier": "processes"},
     sweeps=(OF_A_NODE,),
-    beside=OF_QUERIES,
+    panels=OF_QUERIES,
     measured_with="streamcloud-calls",
     about=(
         f"{_COUNTED} What the busiest instance does for a tuple bounds the rate: joins split calls"
@@ -358,12 +359,14 @@ HOP = Figure(
     ),
 )
 
+FIGURES = (
+    MAP, JOIN, AGGREGATE, PRODUCT, FIXED, FIXED_COUNTED, RIVALS, RIVALS_COUNTED, COSTS, IDLE, NODES,
+    NODES_COUNTED, HOP,
+)  # fmt: skip
+
 PAPER = Paper(
     id="streamcloud",
     title="StreamCloud: A Large Scale Data Streaming System",
-    headings=HEADINGS,
-    figures=(
-        MAP, JOIN, AGGREGATE, PRODUCT, FIXED, FIXED_COUNTED, RIVALS, RIVALS_COUNTED, COSTS, IDLE,
-        NODES, NODES_COUNTED, HOP,
-    ),
-)  # fmt: skip
+    headings=(*HEADINGS, on_spark.SPARK),
+    figures=tuple(sorted((*FIGURES, *on_spark.FIGURES), key=lambda figure: order_of(figure.id))),
+)

@@ -1,9 +1,9 @@
 """The paper's ideas at work on a few tuples, for a notebook: plans, mergers, a grid, short runs.
 
 ``plans_of`` compiles as the command does. ``windows``, ``partner``, ``silent_sender`` and ``grids``
-run the very instances, mergers and balancers that are measured, one step at a time.
-``compare_strategies`` runs plans compiled and on threads, as a bench does, only much shorter, and
-``losses`` on one thread, where it is known how late a row is.
+run the measured instances, mergers and balancers, one step at a time. ``compare_strategies`` runs
+plans compiled and on threads, as a bench does, only much shorter; ``losses`` runs them on one
+thread, where the delay of each row is known.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from datasets.in_memory import InMemory
 from experiments import families
-from experiments.made import dataset_path
+from experiments.dataset_of import dataset_path
 from experiments.streamcloud import merging, plans
 from experiments.streamcloud.merging import Arrival
 from experiments.streamcloud.snapshots import (
@@ -46,26 +46,26 @@ from operators.streamcloud.plan import (
 from operators.streamcloud.rows import Row
 
 QUERY, JOIN = "calls-by-duration", "join"
-# The paper's sample of its Cartesian product: figures 4 and 5. A number in brackets is the time.
+# The paper's sample of its Cartesian product: figures 4 and 5. The second value is the time.
 SPAN = 3
-# ASSUME: figure 4 is not in the text. These times are such that every tuple leaves its window when
-# the text says so, and that (1, B) is a pair: 0 at C, A at 2, 1 at D.
+# ASSUME: figure 4 is not in the text. With these times every tuple leaves its window when the text
+# says so, and (1, B) is a pair: 0 at C, A at 2, 1 at D.
 SAMPLE = (("0", 0), ("A", 1), ("1", 2), ("B", 3), ("C", 4), ("2", 5), ("D", 6), ("3", 7))
 # ASSUME: the text has 1 and 2, and D and B, come from different senders, and names the order.
 AT_CP3 = (("1", 2, 1), ("2", 5, 0), ("D", 6, 1), ("B", 3, 0))
 SILENT_TUPLES = 6
 GRIDS, GRID_TUPLES = (4, 6, 7), 12
 RUN_INSTANCES, LIVE_SECONDS, DENSITY = (1, 2), 0.1, 100
-# Calls that are made up: so many of a second, of so many callers.
+# Made-up calls: how many, calls per second, callers, districts.
 MADE_UP_CALLS, CALLS_A_SECOND, CALLERS, DISTRICTS = 1 << 16, 20, 2_000, 243
 CALLS_AN_ANNOUNCEMENT = 10
-# Of each input so many streams: a tuple is lost only behind a later one of its own side.
+# Streams per input: a tuple is lost only after a later one of its side.
 LOST_CALLS, LOST_BLOB, STREAMS, SEED = 1 << 14, 128, 2, 1
 BEHIND = (0, 1, 2, 4, 8, 16)
 
 
 def query_of(asked: plans.Asked = QUERY) -> QueryDrawn:
-    """Return a query as a picture takes it; see `plans.drawn_query`."""
+    """Return a query in the form for pictures; see `plans.drawn_query`."""
     return plans.drawn_query(asked)
 
 
@@ -74,7 +74,7 @@ def plans_of(
     instances: Instances = 2,
     strategies: Iterable[str] = STRATEGIES,
 ) -> list[PlanDrawn]:
-    """Return the plans of a query as a picture takes them; see `plans.drawn_plans`."""
+    """Return the plans of a query in the form for pictures; see `plans.drawn_plans`."""
     return plans.drawn_plans(asked, instances, strategies)
 
 
@@ -87,14 +87,14 @@ def windows(tuples: Sequence[tuple[str, int]] = SAMPLE, span: int = SPAN) -> lis
     Parameters
     ----------
     tuples : sequence of (str, int)
-        Numbers and letters, each with its time.
+        Numbers and letters, each with a time.
     span : int
-        How far apart in time a pair may be.
+        The most by which the times of a pair may differ.
 
     Returns
     -------
     list of MergerSteps
-        One.
+        A single one.
     """
     arrivals = [Arrival(*each) for each in tuples]
     return [
@@ -107,20 +107,20 @@ def partner(
     span: int = SPAN,
     mergers: Sequence[str] = (BEST_EFFORT, TRANSPARENT),
 ) -> list[MergerSteps]:
-    """Give tuples to an instance of the product as they come, with each kind of merger.
+    """Give tuples to an instance of the product in arrival order, with each kind of merger.
 
     Parameters
     ----------
     arrivals : sequence of (str, int, int)
-        Numbers and letters, each with its time and its sender, in the order in which they come; of
-        each sender in the order of time.
+        Numbers and letters, each with time and sender, in the order of arrival; for each sender in
+        the order of time.
     span : int
     mergers : sequence of str
 
     Returns
     -------
     list of MergerSteps
-        One a merger; each knows what is missing.
+        One per merger; each lists the missing output.
     """
     came = [Arrival(*each) for each in arrivals]
     in_order = [each._replace(sender=0) for each in sorted(came, key=lambda each: each.time)]
@@ -133,7 +133,7 @@ def partner(
 
 
 def silent_sender(tuples: int = SILENT_TUPLES) -> list[MergerSteps]:
-    """Let one of two senders have nothing to send: with rows that bring progress, and without."""
+    """Let one of two senders have nothing to send: with rows that carry progress, and without."""
     return [
         merging.silent_steps("With empty rows, which bring progress", tuples, progress=True),
         merging.silent_steps("Without them", tuples, progress=False),
@@ -141,7 +141,7 @@ def silent_sender(tuples: int = SILENT_TUPLES) -> list[MergerSteps]:
 
 
 def grids(instances: Sequence[int] = GRIDS, tuples: int = GRID_TUPLES) -> list[GridSnapshot]:
-    """Compare all numbers with all letters, on grids of so many instances."""
+    """Compare all numbers with all letters, on grids of the given numbers of instances."""
     return [merging.grid(each, tuples) for each in instances]
 
 
@@ -150,7 +150,7 @@ def grids(instances: Sequence[int] = GRIDS, tuples: int = GRID_TUPLES) -> list[G
 
 @cache
 def made_up_calls() -> InMemory:
-    """Return call records and announcements from a seed, as the dataset of calls has them."""
+    """Return call records and announcements from a seed, in the form of the dataset of calls."""
     random = np.random.default_rng(SEED)
     count = MADE_UP_CALLS
     emitted = np.arange(count) // CALLS_A_SECOND
@@ -184,7 +184,7 @@ def compare_strategies(
         The id of a query of the evaluation.
     strategies : sequence of str
     instances : sequence of int
-        Of each stage.
+        Instances of each stage.
 
     Returns
     -------
@@ -202,13 +202,13 @@ def compare_strategies(
         for bench in benches:
             seen = bench.run(Request(LIVE_SECONDS))
             place = (bench.variant.id, bench.settings["instances"])
-            crowded = bench.threads > pinning.cores()
-            found.append(StrategyRun(*place, seen["throughput_tps"], seen["valid"], crowded))
+            oversubscribed = bench.threads > pinning.cores()
+            found.append(StrategyRun(*place, seen["throughput_tps"], seen["valid"], oversubscribed))
     return found
 
 
 def _calls() -> Path | InMemory:
-    """Return the dataset of calls, or calls that are made up where there is none."""
+    """Return the dataset of calls, or made-up calls if there is none."""
     try:
         return dataset_path(None, "calls")
     except UsageError:
@@ -221,15 +221,15 @@ def losses(
     mergers: Sequence[str] = MERGERS,
     query: str = JOIN,
 ) -> list[Lost]:
-    """Run a query on rows that come late, and count what does not come out.
+    """Run a query on rows that come late, and count the missing output.
 
     Parameters
     ----------
     behind : sequence of int
-        By how many rows of a sender each step of an instance may be behind it: of so many and
-        fewer, as a generator says.
+        Maximum number of a sender's rows by which a step of an instance may lag; the lag of each
+        step is random.
     instances : int
-        Of each stage.
+        Instances of each stage.
     mergers : sequence of str
     query : str
         The id of a query of calls, with one output.
@@ -237,7 +237,7 @@ def losses(
     Returns
     -------
     list of Lost
-        One a merger and lag.
+        One per merger and lag.
     """
     asked = plans.query(query)
     tables = {name: made_up_calls().table(name) for name in ("calls", "suspects")}
@@ -272,7 +272,7 @@ def losses(
 
 
 def _late_by(most: int) -> Callable[[Sequence[Row]], Sequence[Sequence[Row]]]:
-    """Return a batching that leaves a few of the latest rows of each sender where they are."""
+    """Return a batching that holds back a random number of the latest rows of each sender."""
     random = np.random.default_rng(SEED)
 
     def batching(waiting: Sequence[Row]) -> Sequence[Sequence[Row]]:

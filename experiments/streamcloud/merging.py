@@ -1,7 +1,7 @@
-"""One instance at a time, step by step: what waits in its mergers, what is in its windows.
+"""One instance at a time, step by step: the waiting tuples of its mergers, and its windows.
 
-Source, balancers, instances and outputs are those that run; here somebody decides in which order
-rows come, and looks after each.
+Source, balancers, instances and outputs are the measured ones; here the caller decides the order in
+which rows arrive, and takes a snapshot after each.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from operators.streamcloud.windows import TimeWindow
 
 NUMBERS, LETTERS, PAIRS = "numbers", "letters", "pairs"
 VALUE = "value"
-# Before any time: what a sender's progress is that has told nothing.
+# Progress (watermark) of a sender that has announced none: before any time.
 NOTHING_TOLD = 0
 
 
 class Arrival(NamedTuple):
-    """A tuple as it comes to an instance.
+    """The arrival of a tuple at an instance.
 
     Attributes
     ----------
     name : str
     time : int
     sender : int
-        Of its side.
+        Number of the sender on its side.
     """
 
     name: str
@@ -57,7 +57,7 @@ def is_number(name: str) -> bool:
 
 
 def pairs_query(span: int) -> Query:
-    """Return the paper's Cartesian product: each number with each letter, at most so far apart."""
+    """Return the paper's Cartesian product: number and letter at most `span` apart in time."""
     numbers = Input(NUMBERS, {VALUE: "text"})
     letters = Input(LETTERS, {VALUE: "text"})
     columns = {"number": f"left.{VALUE}", "letter": f"right.{VALUE}"}
@@ -65,22 +65,22 @@ def pairs_query(span: int) -> Query:
 
 
 def product_steps(
-    told: str, arrivals: Sequence[Arrival], span: int, merger: str, wanted: Sequence[str] = ()
+    title: str, arrivals: Sequence[Arrival], span: int, merger: str, wanted: Sequence[str] = ()
 ) -> MergerSteps:
-    """Give tuples to one instance of the product in the order in which they are named.
+    """Give tuples to one instance of the product in the given order.
 
     Each sender closes with its last tuple; before, its progress is the time of its next one.
 
     Parameters
     ----------
-    told : str
+    title : str
     arrivals : sequence of Arrival
-        Of each sender, times ascend.
+        For each sender, times ascend.
     span : int
-        Of the window.
+        Size of the window.
     merger : str
     wanted : sequence of str
-        What should come out.
+        The expected output.
     """
     streams = {
         name: [
@@ -99,7 +99,7 @@ def product_steps(
         rows.setdefault((row.side, row.sender), []).append(row)
     look = _Looks(parts, instance)
     empty = [row for own in rows.values() for row in own if not row.batch.shape[1]]
-    instance.step(empty)  # of senders that have no tuple at all
+    instance.step(empty)  # from senders without any tuple
     steps = []
     for each in arrivals:
         side = LEFT if is_number(each.name) else RIGHT
@@ -107,7 +107,7 @@ def product_steps(
         sent = instance.step([row])
         steps.append(look.behind(each, _named_pairs(parts, sent[0][0].batch)))
     made = {name for step in steps for name in step.made}
-    return MergerSteps(told, tuple(steps), tuple(each for each in wanted if each not in made))
+    return MergerSteps(title, tuple(steps), tuple(each for each in wanted if each not in made))
 
 
 def _stream(own: Sequence[Arrival]) -> dict[str, list]:
@@ -117,7 +117,7 @@ def _stream(own: Sequence[Arrival]) -> dict[str, list]:
 def _parts(
     query: Query, streams: Mapping[str, Sequence[Mapping]], instances: int, merger: str
 ) -> Parts:
-    """Return a plan of a query that sends one tuple at a time."""
+    """Return the parts of a query's plan, with one tuple per blob."""
     words, coding = encode_inputs(query, streams)
     counts = {name: len(own) for name, own in words.items()}
     plan = compile_query(query, SUBQUERY_CLUSTER, instances, merger, counts)
@@ -125,7 +125,7 @@ def _parts(
 
 
 def _source_rows(parts: Parts) -> Iterator[Row]:
-    """Yield all that the source sends."""
+    """Yield all rows that the source sends."""
     while sent := parts.next_blob():
         yield from (each.row for each in sent)
 
@@ -135,7 +135,7 @@ def _progress(value: int) -> str:
 
 
 def _names(batch: np.ndarray, output: Output, coding: Coding, column: str = VALUE) -> list[str]:
-    """Return the values of a column of text."""
+    """Return the values of a text column."""
     return [str(name) for name in coding.decode(batch[column_place(output, column)])]
 
 
@@ -158,14 +158,14 @@ def _sender_looks(
 
 
 class _Looks:
-    """What an instance of the product looks like, and what changed since the last look."""
+    """Snapshots of an instance of the product, with the changes since the previous one."""
 
     def __init__(self, parts: Parts, instance: Instance) -> None:
         self._parts, self._instance = parts, instance
         self._before: list[list[str]] = [[], []]
 
     def behind(self, came: Arrival, made: tuple[str, ...]) -> MergerStep:
-        """Return what is there behind a step."""
+        """Return the state after a step."""
         merger, ((node, operator),) = self._instance.merger, self._instance.operators
         sides = []
         for side, taken in enumerate(node.inputs):
@@ -187,19 +187,19 @@ class _Looks:
 # --- a sender that is silent ----------------------------------------------------------------------
 
 
-def silent_steps(told: str, tuples: int, progress: bool) -> MergerSteps:
-    """Let a filter on two instances pass every other tuple, so that one of them sends none.
+def silent_steps(title: str, tuples: int, progress: bool) -> MergerSteps:
+    """Run a filter on two instances that passes every other tuple, so that one of them sends none.
 
-    The merger of the output is looked at behind each tuple that the source has sent.
+    A snapshot of the output's merger is taken after each tuple of the source.
 
     Parameters
     ----------
-    told : str
+    title : str
     tuples : int
-        0, 1, 2, ...: of them the odd ones pass.
+        The tuples 0, 1, 2, ...; the odd ones pass.
     progress : bool
-        Whether rows without tuples are sent as well. Without them a sender that has none tells
-        nothing until it closes.
+        Whether rows without tuples are sent as well. Without them a sender that has no tuple
+        sends no watermark until it closes.
     """
     numbers = Input(NUMBERS, {"number": "int64"})
     odd = Filter("odd", numbers, ["number % 2 == 1"])
@@ -215,7 +215,7 @@ def silent_steps(told: str, tuples: int, progress: bool) -> MergerSteps:
     while sent := parts.next_blob():
         rows = [row for to, own in sent for _, row in parts.step(to, own.dest, [own])]
         kept = [row for row in rows if progress or row.batch.shape[1] or row.progress == END]
-        # One that leaves out rows counts those that it sends.
+        # Sequence numbers are assigned anew, without the dropped rows.
         for row in kept:
             seq = seqs.get(row.sender, 0)
             seqs[row.sender] = seq + 1
@@ -228,20 +228,20 @@ def silent_steps(told: str, tuples: int, progress: bool) -> MergerSteps:
         steps.append(
             MergerStep(f"{came} at {came}", (side,), _progress(sink.merger.progress), made)
         )
-    return MergerSteps(told, tuple(steps), ())
+    return MergerSteps(title, tuple(steps), ())
 
 
 # --- the grid of a product ------------------------------------------------------------------------
 
 
 def grid(instances: int, tuples: int) -> GridSnapshot:
-    """Compare so many numbers with as many letters on a grid of instances, and note who did what.
+    """Compare numbers with equally many letters on a grid of instances, and note who did which.
 
     Parameters
     ----------
     instances : int
     tuples : int
-        Of each side; at most 26.
+        Tuples of each side; at most 26.
     """
     names = [str(number) for number in range(tuples)], [chr(65 + n) for n in range(tuples)]
     query = pairs_query(tuples)

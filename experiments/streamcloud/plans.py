@@ -1,7 +1,7 @@
 """Queries and their plans as plain records, for pictures.
 
-A name stands for one of the queries of the evaluation; any other query can be given as the command
-takes it: a YAML file, what such a file holds, or objects.
+A name stands for one of the queries of the evaluation; any other query can be given as a YAML file,
+as on the command line, as the contents of such a file, or as objects.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ INPUT = "input"
 
 
 def query(asked: Asked) -> Query:
-    """Return a query: of the evaluation by its id, of a file, or as it is."""
+    """Return a query: of the evaluation by id, from a file, or as given."""
     if isinstance(asked, Query):
         return asked
     if isinstance(asked, str) and asked in QUERIES:
@@ -40,7 +40,7 @@ def query(asked: Asked) -> Query:
 
 
 def drawn_query(asked: Asked) -> QueryDrawn:
-    """Return a query as a picture takes it.
+    """Return a query in the form for pictures.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def drawn_query(asked: Asked) -> QueryDrawn:
     Raises
     ------
     UsageError
-        When the query is no good.
+        When the query is invalid.
     """
     found = query(asked)
     inputs = [OperatorBox(each.name, INPUT, "", False, ()) for each in found.inputs]
@@ -60,7 +60,7 @@ def drawn_query(asked: Asked) -> QueryDrawn:
 
 
 def _box(node: Node) -> OperatorBox:
-    # What is left has an output of its own, which a line of a picture need not say.
+    # An "else" output is drawn as a separate output, so that the text need not name it.
     text = described(node).removesuffix(" | else")
     taken = tuple(_taken(output) for output in node.inputs)
     return OperatorBox(node.name, node.kind, text, is_stateful(node), taken)
@@ -77,7 +77,7 @@ def drawn_plans(
     merger: str = TRANSPARENT,
     streams: Mapping[str, int] | None = None,
 ) -> list[PlanDrawn]:
-    """Return the plans of a query by some strategies, as a picture takes them.
+    """Return the plans of a query by some strategies, in the form for pictures.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def drawn_plans(
     Raises
     ------
     UsageError
-        When query, strategy or instances are no good.
+        When query, strategy or instances are invalid.
     """
     found = query(asked)
     return [
@@ -99,7 +99,7 @@ def drawn_plans(
 
 
 def drawn_plan(plan: Plan) -> PlanDrawn:
-    """Return a plan as a picture takes it."""
+    """Return a plan in the form for pictures."""
     return PlanDrawn(
         query=drawn_query(plan.query),
         strategy=plan.strategy,
@@ -132,7 +132,7 @@ def _stage(stage: Stage) -> StageDrawn:
 
 
 def _stood_for(output: Output, feeds: tuple[Feed, ...]) -> list[Union]:
-    """Return the unions between what is fed and what is taken."""
+    """Return the unions between the feeds and an operator's input."""
     if output in {feed.output for feed in feeds} or isinstance(output.node, Input):
         return []
     return [each for taken in output.node.inputs for each in _stood_for(taken, feeds)] + [
@@ -141,7 +141,7 @@ def _stood_for(output: Output, feeds: tuple[Feed, ...]) -> list[Union]:
 
 
 def _split(partition: Partition | None) -> str:
-    """Return how tuples are split, as short as it can be told."""
+    """Return a short description of how tuples are split."""
     if partition is None:
         return ""
     if isinstance(partition, Grid):

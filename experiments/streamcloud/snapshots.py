@@ -1,4 +1,4 @@
-"""What a query, its plans and its instances look like, in plain values: free of operators."""
+"""A query, its plans and its instances in plain values: for pictures, free of operators."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 
 class Taken(NamedTuple):
-    """What flows into an operator, or out of the query.
+    """A flow into an operator, or out of the query.
 
     Attributes
     ----------
     name : str
-        Of the operator or input that it comes from.
+        Name of the sending operator or input.
     columns : tuple of str
-        Of its schema, in order.
+        Columns of the schema, in order.
     """
 
     name: str
@@ -31,7 +31,7 @@ class OperatorBox(NamedTuple):
     name, kind : str
         The kind of an input is "input".
     text : str
-        What it does.
+        A description of the operator.
     stateful : bool
     taken : tuple of Taken
         By input.
@@ -52,7 +52,7 @@ class QueryDrawn:
     ----------
     name : str
     operators : tuple of OperatorBox
-        Inputs first; each behind what it takes.
+        Inputs first; each operator after its inputs.
     outputs : tuple of (str, Taken)
         By name.
     """
@@ -69,7 +69,8 @@ class StageDrawn(NamedTuple):
     ----------
     name : str
     unions, operators, filters : tuple of str
-        What its mergers stand for, what its instances run, what its balancers have taken over.
+        The unions that mergers replace, the operators that instances run, the filters that
+        balancers have taken over.
     instances : int
     """
 
@@ -90,9 +91,9 @@ class WayDrawn(NamedTuple):
     kind : str
         "in", "between" stages, or "out".
     split : str
-        How tuples are split, in a word or two; empty where there is one receiver.
+        How tuples are split, in a word or two; empty with one receiver.
     count : int
-        Of channels.
+        Number of channels.
     """
 
     sender: str
@@ -115,7 +116,7 @@ class PlanDrawn:
     stages : tuple of StageDrawn
     ways : tuple of WayDrawn
     processors, hops, channels : int
-        Of channels those between stages.
+        Channels are those between stages.
     """
 
     query: QueryDrawn
@@ -132,14 +133,14 @@ class PlanDrawn:
 
 
 class SenderLook(NamedTuple):
-    """What one sender has sent that was not given out.
+    """The watermark of one sender, and the tuples that the merger has not given out yet.
 
     Attributes
     ----------
     waiting : tuple of str
         Tuples.
     progress : str
-        Below which time it sends no more; "end" when it has closed, empty when it told nothing.
+        The watermark: it sends no tuple below this time; "end" once closed, empty at first.
     """
 
     waiting: tuple[str, ...]
@@ -154,9 +155,9 @@ class SideLook(NamedTuple):
     name : str
     senders : tuple of SenderLook
     window : tuple of str or None
-        Tuples in its window; None where there is none.
+        Tuples in the window; None without a window.
     gone : tuple of str
-        Those that this step let go, whether they were in the window before or came with it.
+        Tuples that this step expired, from the window or on arrival.
     """
 
     name: str
@@ -166,17 +167,17 @@ class SideLook(NamedTuple):
 
 
 class MergerStep(NamedTuple):
-    """An instance behind one step.
+    """An instance after one step.
 
     Attributes
     ----------
     came : str
-        What it was given.
+        The received tuple.
     sides : tuple of SideLook
     certain : str
-        The least progress of all senders; as of a sender.
+        The merger's watermark, the least of all senders; in the form of a sender's progress.
     made : tuple of str
-        What came out in this step.
+        The output of this step.
     """
 
     came: str
@@ -191,14 +192,14 @@ class MergerSteps:
 
     Attributes
     ----------
-    told : str
-        What it shows.
+    title : str
+        Title of the demonstration.
     steps : tuple of MergerStep
     missing : tuple of str
-        What one instance of the query puts out, fed in order, and this one did not.
+        Output of one instance that is fed in order, as far as this one lacks it.
     """
 
-    told: str
+    title: str
     steps: tuple[MergerStep, ...]
     missing: tuple[str, ...]
 
@@ -208,17 +209,17 @@ class MergerSteps:
 
 @dataclass(frozen=True)
 class GridSnapshot:
-    """Who compares what of a Cartesian product.
+    """The comparisons of a Cartesian product, by instance.
 
     Attributes
     ----------
     instances, rows, columns : int
     left, right : tuple of str
-        The tuples of each side; those that go to the same instances stand together.
+        The tuples of each side; those that go to the same instances are adjacent.
     compared : tuple of tuple of tuple of int
         By left and right tuple, the instances that put their pair out.
     sent : tuple of int
-        To how many instances a left and a right tuple goes.
+        Number of instances that receive a left and a right tuple.
     """
 
     instances: int
@@ -241,33 +242,33 @@ class StrategyRun:
     ----------
     strategy : str
     instances : int
-        Of each stage.
+        Instances of each stage.
     throughput_tps : float
     valid : bool
-        Whether what came out was that of one instance.
-    crowded : bool
-        Whether there were more threads than cores.
+        Whether the output was that of one instance.
+    oversubscribed : bool
+        Whether the machine was oversubscribed: more threads than cores.
     """
 
     strategy: str
     instances: int
     throughput_tps: float
     valid: bool
-    crowded: bool
+    oversubscribed: bool
 
 
 @dataclass(frozen=True)
 class Lost:
-    """What a run put out whose rows came late.
+    """The output of a run whose rows came late.
 
     Attributes
     ----------
     merger : str
     behind : int
-        By how many rows of a sender at the most.
+        Maximum number of a sender's rows by which a step lags.
     wanted, missing, other : int
-        Rows that one instance puts out; of these, those that did not come out; and rows that came
-        out and are none of these.
+        Rows of the output of one instance; the missing ones among them; and rows of the output that
+        are not among them.
     """
 
     merger: str
@@ -275,3 +276,31 @@ class Lost:
     wanted: int
     missing: int
     other: int
+
+
+@dataclass(frozen=True)
+class CarrierRun:
+    """One run of a query by a carrier.
+
+    Attributes
+    ----------
+    carrier : str
+        "threads", or on Spark "bounded" or "stream".
+    batches : int
+        Number of batches of a stream.
+    killed : int or None
+        Batches committed when an executor was killed; None if none was.
+    rows : int
+        Number of output rows.
+    digest : str
+        Digest of the whole output.
+    refused : str
+        Why it did not run; empty if it did.
+    """
+
+    carrier: str
+    batches: int = 0
+    killed: int | None = None
+    rows: int = 0
+    digest: str = ""
+    refused: str = ""

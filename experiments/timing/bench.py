@@ -1,13 +1,13 @@
-"""What the clock asks of a bench: one variant at one setting, checked, loaded, then run.
+"""The protocol of a bench: one variant at one setting, checked, loaded, then run.
 
-A bench is asked in three steps, so that a slip is answered before any data is read::
+A bench is prepared in three steps, so that a slip is reported before any data is read::
 
-    check(settings)    names, limits, what the variant declines: cheap, no data
+    check(settings)    names, limits, combinations that the variant declines: cheap, no data
     load()             data into memory, split into streams; once
     run(request)       any number of times, each with fresh state
 
-How it runs is its own affair. Most benches are threads in compiled loops, and get ``run`` from
-``experiments.timing.threads``; one that starts processes of its own writes it itself.
+The protocol leaves open how a bench runs. Most benches are threads in compiled loops, and get
+``run`` from ``experiments.timing.threads``; one that starts processes implements it itself.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any, NamedTuple, Protocol
 from experiments.records.columns import CLOSED
 from operators.contract import Variant
 from operators.core import histogram
-from operators.running.crew import Outcome, Role
+from operators.running.run_threads import Outcome, Role
 
-# The measured part of a run, as shares of its tuples: before it the operator warms up, after it
-# streams end one by one. What a design lets be under way belongs to the warming up, if it is more.
+# The measured part of a run, as shares of its tuples: the part before is warm-up, in the part after
+# streams end one by one. If the design lets more tuples be in flight, the warm-up is that long.
 WARM, COOL = 0.2, 0.95
 # Of latencies: p50, p90, p99 and the largest.
 LEVELS = (0.5, 0.9, 0.99, 1.0)
@@ -32,22 +32,24 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Request:
-    """One run that is asked for.
+    """One requested run.
 
     Attributes
     ----------
     seconds : float
-        About how long it shall take; what it must hold (windows, say) may make it longer.
+        Requested length; the run may be longer, to hold enough windows, say.
     tuples : int or None
-        Its length, where that is fixed already (``Bench.slice_tuples``).
+        Length in tuples, where that is fixed already (``Bench.slice_tuples``).
     offered_tps : float or None
         Offered rate of all inputs together, tuples/s; None offers tuples as fast as they are taken.
     phase : str
-        ``CLOSED``, ``OPEN``, or a phase of the family's own quantities.
+        ``CLOSED``, ``OPEN``, or a phase of the family's quantities.
     limit_seconds : float or None
-        After how long to give up; None for a multiple of what the rate lets expect.
+        After how long to give up; None for a multiple of the length expected at this rate.
     progress : callable or None
         Takes a short text, several times a second.
+    round : int or None
+        Round in this process; None for a run outside of rounds.
     """
 
     seconds: float
@@ -56,6 +58,7 @@ class Request:
     limit_seconds: float | None = None
     progress: Progress | None = None
     tuples: int | None = None
+    round: int | None = None
 
 
 class Bench(Protocol):
@@ -71,8 +74,7 @@ class Bench(Protocol):
     threads : int
         After ``check``.
     in_flight : int or None
-        Most input tuples that may be under way at once, after ``load``; None where nothing bounds
-        them.
+        Most input tuples that may be in flight, after ``load``; None where nothing bounds them.
     """
 
     variant: Variant
@@ -97,36 +99,36 @@ class Bench(Protocol):
         Raises
         ------
         UsageError
-            When there is none, or it is not what it should be.
+            When there is no data, or it is invalid.
         """
         ...
 
     def warm_up(self, phase: str) -> None:
-        """Compile what runs of a phase need."""
+        """Compile the kernels that runs of a phase need."""
         ...
 
     def kernels_key(self, phase: str) -> tuple:
-        """Return what tells the kernels that runs of a phase need from all others."""
+        """Return the key of the kernels that runs of a phase need."""
         ...
 
     def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
         """Return how many tuples a closed run of about `seconds` has, from a short trial.
 
-        Asked once and kept: a slice is as long as the others of its setting, however fast it is.
+        The length is computed once and kept: all slices of a setting are equally long.
 
         Raises
         ------
-        crew.RunFailed
+        run_threads.RunFailed
             When the trial has no result.
         """
         ...
 
     def run(self, request: Request) -> dict[str, Any]:
-        """Run once and return the columns that were seen (``records.columns``), states included.
+        """Run once and return the observed columns (``records.columns``), states included.
 
         Raises
         ------
-        crew.RunFailed
+        run_threads.RunFailed
             When there is no result. A wrong output is a result: ``valid`` false, with its reason.
         """
         ...
@@ -144,7 +146,7 @@ def data_of(info: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 class Latency(NamedTuple):
-    """Latencies of the measured part, in ms, and how many independent ones there were."""
+    """Latencies of the measured part, in ms, and the number of independent samples."""
 
     mean: float
     p50: float
@@ -165,7 +167,7 @@ def latency_of(latencies: histogram.Histogram, least: int = 1) -> Latency | None
 
 @dataclass(frozen=True)
 class Output:
-    """What a run put out, compared with what it had to.
+    """The output of a run, compared with the expected output.
 
     Attributes
     ----------
@@ -176,7 +178,7 @@ class Output:
         The first difference.
     latency : Latency or None
     extra : mapping
-        The family's own columns.
+        The columns of the family.
     """
 
     outputs: int
@@ -188,17 +190,20 @@ class Output:
 
 
 class Started(NamedTuple):
-    """The threads of one run, and what looks at it.
+    """The threads of one run, callbacks for its output and progress, and the size of the state.
 
     Attributes
     ----------
     roles : list of Role
     finish : callable
-        ``finish(outcome)``: looks at the output afterwards.
+        ``finish(outcome)``: checks the output afterwards.
     look : callable or None
         ``look()``: called by the main thread during the run, as often as it samples progress.
+    state_bytes : int or None
+        Of the arrays of the operator's state; None where the family does not say.
     """
 
     roles: list[Role]
     finish: Callable[[Outcome], Output]
     look: Callable[[], None] | None = None
+    state_bytes: int | None = None

@@ -1,8 +1,8 @@
-"""Alone on the machine: one measurement at a time, and none beside a busy neighbour.
+"""Isolation: one measurement at a time on a machine, and none while a neighbour is busy.
 
-Two measurements at once would halve each other, and no scheduler of jobs sees what a person starts
-in a second terminal. So whoever measures holds a lock of the whole host, and before it begins looks
-at what other processes use. A busy neighbour is waited for once; then the rows are marked noisy.
+Two concurrent measurements would halve each other, and no job scheduler sees measurements started
+in a second terminal. So a measurement holds a lock of the whole host, and before it begins checks
+the load of other processes. A busy neighbour is waited for once; then the rows are marked noisy.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def alone(say=_say) -> Iterator[None]:
         Takes the one message, printed when there is somebody to wait for.
     """
     path = lock_path()
-    # Everyone may take the lock, whoever made the file.
+    # All users may take the lock, whoever made the file.
     lock = filelock.FileLock(path, mode=0o666)
     told = False
     while True:
@@ -67,12 +67,12 @@ def alone(say=_say) -> Iterator[None]:
 def wait_for_quiet(say=_say) -> bool:
     """Wait once, not longer than ``PATIENCE_SECONDS``, until other processes leave the cores alone.
 
-    ``MILLRACE_PATIENCE`` names another number of seconds, for tests, beside which others run.
+    ``MILLRACE_PATIENCE`` names another number of seconds, for tests that run while others do.
 
     Returns
     -------
     bool
-        False when the machine is still busy: what is measured now is marked noisy.
+        False when the machine is still busy: rows measured now are marked noisy.
     """
     if machine.foreign_cores(LOOK_SECONDS) <= machine.FOREIGN_LIMIT_CORES:
         return True

@@ -1,14 +1,18 @@
-"""The machine under the measurement: what it is, what it did meanwhile, and who sits on which core.
+"""The machine under the measurement: hardware, software, disturbances, distances between cores.
 
-``provenance`` describes what stays the same during a repetition and is stored once a file.
-``Watch`` looks at what changes, before and after each run: load, foreign and stolen processor time,
-the *sentinel*, a fixed loop whose duration tells whether the processor kept its speed, and how far
-the cores are from each other.
+``provenance`` describes the state that is constant during a repetition and is stored once a file.
+``Watch`` observes the changes before and after each run: load, foreign and stolen processor time,
+the *sentinel*, a fixed loop whose duration shows the processor's speed, and the distance between
+cores. A run is *noisy* when other processes took time or cores were moved meanwhile, and for no
+other reason. A drift of the sentinel by a few percent is none: on a virtual machine it drifts
+around most runs, and a flag on most rows carries no information. The sentinel's level is in the
+row.
 
-The cores of a virtual machine may lie side by side or on two dies, and its host moves them without
-a word. On two of an EPYC a cache line took 55 to 62 ns from one to the other, or 259 to 278, and a
-T-Gate between them made 34 to 47 M tuples/s, or 11 to 12 (14 runs, one look before each; in one the
-cores must have moved between look and run). No counter says so: two threads hand a word to and fro.
+The cores of a virtual machine may lie side by side or on two dies, and the host moves them without
+notice. Between two cores of an EPYC a cache line took 55 to 62 ns, or 259 to 278, and a T-Gate
+between them made 34 to 47 M tuples/s, or 11 to 12 (14 runs, one check before each; in one the cores
+must have moved between check and run). No counter shows the distance: two threads pass a word back
+and forth.
 """
 
 from __future__ import annotations
@@ -37,24 +41,22 @@ from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
 from operators.core.integers import fold
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.running import pinning
+from operators.running import descendants, pinning
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTINEL_STEPS = 2_000 if INTERPRETED else 500_000
 SENTINEL_RUNS = 3
-# How often a word goes to another core and back, how often that is timed, and how often one looks
-# for what the other has to send: for part of a second, which another program may have that core.
+# How often a word goes to another core and back, how often that is timed, and how often a thread
+# polls for the other's word: for part of a second, in which another program may have that core.
 TURNS = 200
 TURN_RUNS = 3
 MOST_LOOKS = 1 << 27
-# What was seen after one run is what was before the next one, when it follows so soon.
+# A measurement after one run also serves before the next, when it follows this soon.
 FRESH_SECONDS = 0.2
-# Above this relative change of the sentinel a run is noisy (design, measurement 8).
-DRIFT_LIMIT = 0.03
-# A neighbour that takes a tenth of a core shows in the third digit; below it is a shell prompt.
+# A neighbour that takes a tenth of a core changes the third digit; less is a shell prompt.
 FOREIGN_LIMIT_CORES = 0.1
-# The system counts ticks of 10 ms, so that a short run sees a tick or two of nobody, and a tenth of
-# a core shows in no run of 40 ms: what was used is looked at over at least so long, back to the
+# The system counts ticks of 10 ms, so that a short run shows a tick or two of background, and a
+# tenth of a core shows in no run of 40 ms: usage is measured over at least this time, back to the
 # runs before.
 LOOK_BACK_SECONDS = 0.5
 FOREIGN_LEAST_SECONDS = 0.03
@@ -71,7 +73,7 @@ def _sentinel_loop(steps, out):
 def sentinel_ns() -> int:
     """Return how long the fixed loop takes now, in ns: the shortest of a few runs.
 
-    The shortest, since an interrupt can only lengthen a run: what is asked is the core's speed.
+    The shortest, since an interrupt can only lengthen a run: the loop measures the core's speed.
     """
     out = np.zeros(1, dtype=np.int64)
     _sentinel_loop(1, out)
@@ -105,9 +107,8 @@ def _hand_over(words, own, other, begins, most_looks, spent):
 def transfer_ns() -> float | None:
     """Return how long a cache line takes from one core to another now, in ns.
 
-    The shortest of a few runs, between the cores that a run of two threads is pinned to. None where
-    there is one core, where threads cannot be pinned, and interpreted, when the interpreter would
-    be timed.
+    The shortest of a few runs, between the cores that a run of two threads is pinned to. None with
+    one core, without pinning, and when interpreted, which would time the interpreter.
     """
     if INTERPRETED or pinning.cores() < 2 or not hasattr(os, "sched_setaffinity"):
         return None
@@ -130,12 +131,15 @@ def transfer_ns() -> float | None:
 
 
 class Observed(NamedTuple):
-    """What happened on the machine during a run; None where it does not tell."""
+    """Observations of the machine during a run; None where the system does not report one."""
 
     foreign_cores: float | None
     steal_cores: float | None
+    sentinel_ns: int
     sentinel_drift: float
     transfer_ns: float | None
+    transfer_before_ns: float | None
+    transfer_after_ns: float | None
     load_before: float | None
     load_after: float | None
     noisy: bool
@@ -148,8 +152,21 @@ class _Counters(NamedTuple):
     steal: float
 
 
-# What was counted before, oldest first, as far back as anybody looks.
+# Earlier counters, oldest first, as far back as ``LOOK_BACK_SECONDS`` needs.
 _before: deque[_Counters] = deque()
+# A child's processor time begins at 0: against counters of its parent, all that the parent had used
+# would be a neighbour's.
+os.register_at_fork(after_in_child=_before.clear)
+# Whether child processes are part of the measurement. To look for them takes some milliseconds,
+# which a bench of threads need not spend.
+_with_descendants = False
+
+
+def count_descendants() -> None:
+    """Count the processor time of child processes as this process's, not as a neighbour's."""
+    global _with_descendants
+    _with_descendants = True
+    _before.clear()
 
 
 def _counters() -> _Counters:
@@ -159,7 +176,8 @@ def _counters() -> _Counters:
     # guest time is contained in user time; steal is no work of anyone here.
     guest = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
     busy = sum(times) - idle - steal - guest
-    return _Counters(now() / 1e9, busy, time.process_time(), steal)
+    own = time.process_time() + (sum(descendants.used()) if _with_descendants else 0.0)
+    return _Counters(now() / 1e9, busy, own, steal)
 
 
 def _remembered(end: _Counters) -> _Counters:
@@ -178,7 +196,7 @@ def _load() -> float | None:
 
 
 class _Speed(NamedTuple):
-    """Of a core, and of what goes from one to another."""
+    """The speed of a core, and of a transfer between two cores."""
 
     at: float
     loop_ns: int
@@ -196,25 +214,33 @@ def _speed() -> _Speed:
 
 
 class Watch:
-    """Observes the machine from its construction to ``done``, around one run."""
+    """Observes the machine from its construction to ``done``, around one run of some threads.
 
-    def __init__(self) -> None:
+    The distance between cores is measured anew before and after each run of more than one thread: a
+    host moves cores within seconds, and far cores double the length of a run of two threads.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
         self._load = _load()
         known = _last_speed
         fresh = known is not None and now() / 1e9 - known.at < FRESH_SECONDS
         self._speed = known if fresh else _speed()
+        if fresh and threads > 1:
+            self._speed = known._replace(transfer_ns=transfer_ns())
         self._begin = _counters()
         _remembered(self._begin)
 
     def done(self) -> Observed:
-        """Return what was seen."""
+        """Return the observations."""
         end = _counters()
-        # The run itself where it was long, else with what came before it.
+        # The run alone where it was long, else together with the time before it.
         begin = min(self._begin, _remembered(end), key=lambda one: one.at)
         if end.at - self._begin.at >= LOOK_BACK_SECONDS:
             begin = self._begin
         before, after = self._speed, _speed()
         drift = (after.loop_ns - before.loop_ns) / before.loop_ns
+        of_each = (before.transfer_ns, after.transfer_ns) if self._threads > 1 else (None, None)
         ways = [speed.transfer_ns for speed in (before, after) if speed.transfer_ns]
         moved = bool(ways) and max(ways) > MOVED * min(ways)
         seconds = max(end.at - begin.at, 1e-9)
@@ -222,22 +248,23 @@ class Watch:
         steal = end.steal - begin.steal
         disturbed = max(foreign, steal)
         busy = disturbed > FOREIGN_LEAST_SECONDS and disturbed / seconds > FOREIGN_LIMIT_CORES
-        noisy = moved or busy or abs(drift) > DRIFT_LIMIT
         return Observed(
             round(foreign / seconds, 4),
             round(steal / seconds, 4),
+            (before.loop_ns + after.loop_ns) // 2,
             round(drift, 5),
             max(ways, default=None),
+            *of_each,
             self._load,
             _load(),
-            noisy,
+            noisy=moved or busy,
         )
 
 
 def foreign_cores(seconds: float) -> float:
     """Return how many cores other processes kept busy during the next `seconds`."""
     begin = _counters()
-    # An Event nobody sets is a wait that Ctrl-C ends.
+    # Waiting for an Event that is never set can be ended by Ctrl-C.
     threading.Event().wait(seconds)
     end = _counters()
     foreign = end.busy - begin.busy - (end.own - begin.own)
@@ -260,12 +287,12 @@ def cpu_model() -> str:
 
 
 def governor() -> str | None:
-    """Return the frequency governor of the first core, or None where there is none to see."""
+    """Return the frequency governor of the first core, or None where none is visible."""
     return _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
 def clock_source() -> str | None:
-    """Return what the kernel reads the time from, or None where it does not say."""
+    """Return the kernel's clock source, or None where it does not say."""
     return _read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
@@ -305,19 +332,19 @@ def _stable() -> dict[str, Any]:
 
 @cache
 def identity() -> str:
-    """Return what tells this machine from others in keys and rows: a hash, which names nobody."""
+    """Return a hash that identifies this machine in keys and rows without naming anybody."""
     text = f"{platform.node()} {cpu_model()} {pinning.cores()}"
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def provenance() -> dict[str, Any]:
-    """Return what a raw result must carry to be understood later.
+    """Return the provenance that a raw result must carry to be understood later.
 
     Returns
     -------
     dict
         Among others ``id``: equal for two processes exactly when machine, packages and commit are.
-        The command line and the load are recorded beside it.
+        The command line and the load are recorded, too, outside the ``id``.
     """
     stable = {**_stable(), "machine": identity()}
     text = json.dumps(stable, sort_keys=True)

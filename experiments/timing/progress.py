@@ -1,4 +1,4 @@
-"""What a waiting person sees: one line a finished round, and a live one while runs are made."""
+"""Progress for a waiting person: a line for each finished round, and a live one during runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-# Faster than this nobody reads.
+# Nobody reads faster than this.
 REDRAW_SECONDS = 0.2
 WIDTH = 100
 
@@ -18,7 +18,7 @@ class Rounds:
     ----------
     title : str
     seconds : float
-        About how long all of it takes.
+        The expected total duration.
     stream : text file
         On a terminal the line of the running point rewrites itself; elsewhere only finished rounds
         and failures are written, a line each.
@@ -32,19 +32,19 @@ class Rounds:
         self._drawn = 0.0
 
     def said(self, text: str) -> None:
-        """Redraw the live line with `text`, not more often than is read."""
+        """Redraw the live line with `text`, at most as often as a person can read."""
         clock = time.monotonic()
         if self._live and clock - self._drawn >= REDRAW_SECONDS:
             self._drawn = clock
             self._redraw(f"millrace: {self._title}: {text}")
 
     def end(self, what: str, runs: int, of: int) -> None:
-        """Write that a round is finished, of so many runs of all."""
+        """Write that a round is finished, with `runs` of all `of` runs."""
         self._runs += runs
         taken = time.monotonic() - self._began
         left = max(self._seconds - taken, 0.0)
         if self._runs < of:
-            # What was seen says more than what was planned, the further it is.
+            # The further the work is, the more the observed time counts against the planned time.
             share = self._runs / of
             left = (1 - share) * left + share * taken * (of - self._runs) / self._runs
         self._write(f"{what}, {runs} runs; about {duration(left)} left")
@@ -55,7 +55,7 @@ class Rounds:
         self._write(f"FAILED {row['variant']} {settings} {row['phase']}: {row['invalid_reason']}")
 
     def done(self) -> None:
-        """Clear what is left of the live line."""
+        """Clear the rest of the live line."""
         if self._live:
             self._redraw("")
 

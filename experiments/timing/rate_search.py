@@ -1,13 +1,13 @@
 """The highest rate that a variant sustains, between one that passed and one that failed.
 
 A closed run gives the first guess; open runs then close in on the rate from both sides. A rate
-passes when the output was right, the backlog does not grow (the upper confidence bound of its slope
-is below a hundredth of the rate), what was achieved is at least 0.99 of what was offered, and the
+passes when the output was right, the backlog does not grow (the upper confidence bound of the slope
+is below a hundredth of the rate), the achieved rate is at least 0.99 of the offered rate, and the
 99th percentile of the latency stays under the limit. The outcome is a bracket, never a single
 number without one.
 
-A run that failed while others had the machine says nothing of the rate: it is made once more, and
-what that one says counts. One that passed all the same could do no better.
+A run that failed while others had the machine is no evidence about the rate: it is repeated once,
+and the second result counts. A run that passed despite a disturbance needs no repetition.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from experiments.timing.stability import LEVEL_SLOPE
 LEAST_ACHIEVED = 0.99
 # ASSUME: the paper gives no bound; a second is longer than any of its curves before saturation.
 LATENCY_LIMIT_MS = 1_000.0
-# A closed run is back-pressured and keeps its caches warm, so its rate is seldom sustained whole.
+# A closed run has backpressure and keeps caches warm, so the full rate is seldom sustained.
 FIRST_SHARE = 0.9
 UP, DOWN = 1.15, 0.8
 # A bracket this narrow is narrower than the differences between two processes.
@@ -42,7 +42,7 @@ class Bracket(NamedTuple):
     passed : mapping or None
         Row of the run at `low_tps`.
     probes : int
-        Runs, those made once more among them.
+        Number of runs, including repeated ones.
     """
 
     low_tps: float | None
@@ -52,7 +52,7 @@ class Bracket(NamedTuple):
 
 
 def passes(row: Row, latency_limit_ms: float = LATENCY_LIMIT_MS) -> bool:
-    """Say whether an open run's row shows that its rate is sustained.
+    """Say whether an open run's row shows that the rate is sustained.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def passes(row: Row, latency_limit_ms: float = LATENCY_LIMIT_MS) -> bool:
 
 
 def next_rate(guess: float, low: float | None, high: float | None) -> float:
-    """Return the rate to try next, given what passed and what failed so far (tuples/s)."""
+    """Return the rate to try next, given the rates that passed and failed so far (tuples/s)."""
     if low is None and high is None:
         return FIRST_SHARE * guess
     if low is None:
@@ -92,7 +92,7 @@ def search(
     Parameters
     ----------
     measure : callable
-        Takes an offered rate (tuples/s), runs it and returns its row.
+        Takes an offered rate (tuples/s), runs it and returns the row.
     guess : float
         Throughput of the closed run.
     probes : int

@@ -1,6 +1,6 @@
 """The runs of one process, and the order in which they are made.
 
-Every setting runs once a round. The order of a round is random and follows from its group, process
+Every setting runs once a round. The order of a round is random and follows from group, process
 and number: equal arguments, equal orders.
 """
 
@@ -25,13 +25,13 @@ from experiments.records.columns import (
 from experiments.timing.bench import Bench
 from experiments.timing.task import Group, Task
 
-# Phases whose rate is a share of the setting's own throughput, which their key names.
+# Phases whose rate is a share of the setting's throughput; their key contains the share.
 BY_FRACTION = (OPEN, EQUAL_OPEN)
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """How long runs last and how many there are: what of a profile the clock has to know.
+    """Lengths and numbers of runs: the part of a profile that timing needs.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Run:
-    """One run that a process shall make, and where its row belongs."""
+    """One run that a process shall make, with the key fields of the row."""
 
     task: Task
     phase: str
@@ -71,8 +71,8 @@ class Reference:
     bench : Bench
         Checked and loaded.
     common : mapping
-        What ``keys.conditions`` returned for its own family and data, and not for the group's: rows
-        of two groups have one key as long as they were measured under the same conditions.
+        The result of ``keys.conditions`` for the family and data of this setting, not the group's:
+        rows of two groups have one key as long as they were measured under the same conditions.
     """
 
     bench: Bench
@@ -80,7 +80,7 @@ class Reference:
 
     @property
     def key(self) -> str:
-        """The key of its row."""
+        """The key of the row."""
         variant, settings = self.bench.variant, self.bench.settings
         return keys.row_key(self.common, variant.family, variant.id, settings, REFERENCE, None, 1)
 
@@ -92,7 +92,7 @@ def key_of(group: Group, run: Run, common: Mapping[str, Any]) -> str:
 
 
 def planned_runs(group: Group, lengths: Lengths) -> list[Run]:
-    """Return every run whose row is planned, probes and second tries among them; no order."""
+    """Return every run whose row is planned, in no order, including probes and second tries."""
     found = []
     for task in group.tasks:
         for number in range(1, lengths.closed_rounds + 1):
@@ -104,16 +104,16 @@ def planned_runs(group: Group, lengths: Lengths) -> list[Run]:
     return found
 
 
-def closed_round(group: Group, number: int, repetition: int) -> list[Run]:
-    """Return the slices of one round in its order, equal for equal arguments.
+def closed_round(group: Group, number: int, repetition: int, started: bool = True) -> list[Run]:
+    """Return the slices of one round in order, equal for equal arguments.
 
-    One of them is made twice.
+    One of them is made twice. Phases for each started process are left out in later forks.
     """
     order = _random(group, repetition, f"closed {number}")
     runs = [
         Run(task, phase, number)
         for task in group.tasks
-        for phase in task.phases_in(number, repetition)
+        for phase in task.phases_in(number, repetition, started)
     ]
     sliced = [task for task in group.tasks if task.sliced]
     runs += [Run(order.choice(sliced), EQUAL, number)] if sliced else []
@@ -121,9 +121,9 @@ def closed_round(group: Group, number: int, repetition: int) -> list[Run]:
 
 
 def open_round(group: Group, number: int, repetition: int, usual: float) -> list[Run]:
-    """Return the open runs of one round in its order, equal for equal arguments.
+    """Return the open runs of one round in order, equal for equal arguments.
 
-    In the first of them, one of the runs at the usual share is made twice.
+    In the first round, one of the runs at the usual share is made twice.
     """
     order = _random(group, repetition, f"open {number}")
     runs = [Run(task, OPEN, number, f) for task in group.tasks for f in task.fractions]

@@ -1,19 +1,20 @@
 """All settings of one group, in one process: rounds of slices, then rounds of open runs.
 
-One call is one repetition: a fresh process for every group and repetition is the caller's duty (a
-job of the workflow)::
+A repetition is a process. The caller starts a fresh one for every call (a job of the workflow);
+called for several repetitions, it forks a child for each, one after the other::
 
-    warm up     every kernel compiled; a short trial fixes the length of each setting's slices
+    warm up     every kernel compiled; a short trial fixes the length of each setting's slices; of
+                several repetitions, every setting runs once and is not counted
     rounds      every setting once a round, in a seeded random order: a closed-loop slice, and the
-                phases of the family's own; one setting twice; in the first, the setting that all
-                processes measure
-    open        every setting at shares of its own throughput, and at the rate common to its rivals;
-                one run twice; what did not keep up is tried once more
-    search      the rate that is sustained, by the first process where the profile asks for it
+                phases of the family's quantities; one setting twice; in the first, the setting that
+                all processes measure
+    open        every setting at shares of the setting's throughput, and at the rate common to the
+                rivals; one run twice; a setting that did not keep up is tried once more
+    search      the sustained rate, by the first process where the profile asks for it
 
 So a slow minute of the machine falls on all variants alike, and ratios are taken round by round. A
-slice is never made again because it was fast, slow or disturbed. Each row is on the disk before the
-next run begins; an interrupted group goes on where it stopped. A run that fails or takes too long
+slice is never repeated because it was fast, slow or disturbed. Each row is on the disk before the
+next run begins; an interrupted group resumes where it stopped. A run that fails or takes too long
 is a row that says so.
 """
 
@@ -22,7 +23,8 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +38,9 @@ from experiments.records.columns import (
     SUSTAINED,
 )
 from experiments.records.results import Writer
-from experiments.timing import isolation, machine, point, rate_search
+from experiments.timing import isolation, machine, rate_search, run_row
 from experiments.timing.bench import Bench, Request
+from experiments.timing.forks import in_child
 from experiments.timing.progress import Rounds
 from experiments.timing.rounds import (
     Lengths,
@@ -51,7 +54,7 @@ from experiments.timing.rounds import (
 from experiments.timing.task import Group, Task
 from operators import registry
 from operators.core.atomics import now
-from operators.running.crew import RunFailed, Stuck
+from operators.running.run_threads import RunFailed, Stuck
 
 
 def run_group(
@@ -60,11 +63,12 @@ def run_group(
     lengths: Lengths,
     common: Mapping[str, Any],
     purpose: Mapping[str, Any],
+    repetitions: Sequence[int],
     reference: Reference,
     expected_seconds: float,
     output: str | Path,
 ) -> Path:
-    """Measure one repetition of a group.
+    """Measure one repetition of a group, or several, each in a child.
 
     Parameters
     ----------
@@ -73,15 +77,17 @@ def run_group(
         Returns the checked and loaded bench of a task.
     lengths : Lengths
     common : mapping
-        What ``keys.conditions`` returned.
+        The result of ``keys.conditions``.
     purpose : mapping
-        The columns ``profile`` and ``repetition``; the latter seeds the order of the runs.
+        The columns ``profile``, ``size`` and ``started``.
+    repetitions : sequence of int
+        The numbers of the repetitions, from 1; each seeds the order of its runs.
     reference : Reference
         The setting that all processes measure.
     expected_seconds : float
-        About how long it takes, for the lines of progress.
+        The expected duration, for the lines of progress.
     output : str or Path
-        The raw results; grows as a hidden file beside it.
+        The raw results; a hidden file in the same folder grows until they are complete.
 
     Returns
     -------
@@ -91,15 +97,15 @@ def run_group(
     Raises
     ------
     UsageError
-        When a setting or the data is no good.
-    crew.Stuck
-        When a thread could not be stopped: the failed row is written, and a new process goes on.
+        When a setting or the data is invalid.
+    run_threads.Stuck
+        When a thread could not be stopped in this process: the failed row is written, and a new
+        process goes on. After a thread got stuck in a fork, the next fork goes on.
     """
     provenance = machine.provenance()
     planned = [key_of(group, run, common) for run in planned_runs(group, lengths)]
     planned.append(reference.key)
-    writer = Writer(Path(output), provenance, planned)
-    beside = {
+    common_columns = {
         **purpose,
         "machine": machine.identity(),
         "group": group.id,
@@ -108,16 +114,23 @@ def run_group(
     }
     progress = Rounds(group.id, expected_seconds, sys.stderr)
     with isolation.alone():
-        process = _Process(group, bench_of, lengths, common, beside, writer, progress)
-        process.warm_up(reference.bench)
+        # Behind the lock, so that nobody else appends to the file.
+        writer = Writer(Path(output), provenance, planned)
+        process = _Process(group, bench_of, lengths, common, common_columns, writer, progress)
+        process.warm_up(reference.bench, repetitions[0])
         isolation.wait_for_quiet()
-        process.measure(reference)
+        if len(repetitions) == 1:
+            process.measure(reference, *repetitions)
+        else:
+            writer.begin()
+            process.rehearse(repetitions)
+            process.fork(reference, repetitions)
     progress.done()
     return writer.finish()
 
 
 class _Process:
-    """One repetition of one group."""
+    """One group: the state that repetitions share, and the repetition that is measured."""
 
     def __init__(
         self,
@@ -125,12 +138,13 @@ class _Process:
         bench_of: Callable[[Task], Bench],
         lengths: Lengths,
         common: Mapping[str, Any],
-        beside: Mapping[str, Any],
+        common_columns: Mapping[str, Any],
         writer: Writer,
         progress: Rounds,
     ) -> None:
-        self.group, self.lengths, self.common = group, lengths, common
-        self.beside, self.writer, self.progress = beside, writer, progress
+        self._whole, self.group, self._started = group, group, 1
+        self.lengths, self.common = lengths, common
+        self.common_columns, self.writer, self.progress = dict(common_columns), writer, progress
         self._bench_of = bench_of
         self._benches: dict[tuple, Bench] = {}
         self._tuples: dict[tuple, int] = {}
@@ -140,78 +154,143 @@ class _Process:
 
     # --- before the clock -------------------------------------------------------------------------
 
-    def warm_up(self, reference: Bench) -> None:
-        """Make every bench and enter its kernels."""
+    def warm_up(self, reference: Bench, repetition: int) -> None:
+        """Make every bench that a repetition needs, and enter the kernels."""
         reference.warm_up(CLOSED)
+        self._started = repetition
+        self._begin(repetition)
         for number, task in enumerate(self.group.tasks, 1):
-            bench = self._benches[task.place] = self._bench_of(task)
+            bench = self._benches[task.identity] = self._bench_of(task)
             self.progress.said(f"compiling {number} of {len(self.group.tasks)}: {task.variant}")
             for phase in task.every_phase:
                 bench.warm_up(phase)
 
+    def _begin(self, repetition: int) -> None:
+        self.group = self._whole.in_process(repetition)
+        self.common_columns["repetition"] = repetition
+
+    def rehearse(self, repetitions: Sequence[int]) -> None:
+        """Run every setting once, only to compute the lengths and outputs that children inherit.
+
+        A setting that fails here fails in all of them.
+        """
+        for place, task in enumerate(self.group.tasks, 1):
+            first = Run(task, CLOSED, 1)
+            rows = [self.writer.find(self._key(first), number) for number in repetitions]
+            if all(row is not None and not row["valid"] for row in rows):
+                self._broken[task.identity] = rows[0]["invalid_reason"]
+            if not task.sliced or task.identity in self._broken:
+                continue
+            self.progress.said(f"rehearsing {place} of {len(self.group.tasks)}: {task.variant}")
+            bench, lengths = self._benches[task.identity], self.lengths
+            try:
+                tuples = self._slice_tuples(task)
+                limit = lengths.point_timeout_seconds
+                bench.run(Request(lengths.closed_seconds, None, CLOSED, limit, None, tuples, 0))
+            except RunFailed as error:
+                self._broken[task.identity] = str(error)
+                for repetition, row in zip(repetitions, rows, strict=True):
+                    self._begin(repetition)
+                    if row is None:
+                        self._not_run(first, str(error))
+                self._begin(repetitions[0])
+                if isinstance(error, Stuck):
+                    raise
+
     def _slice_tuples(self, task: Task) -> int:
-        """Return the length of a setting's slices, which is fixed once a process."""
-        if task.place not in self._tuples:
+        """Return the length of a setting's slices, which is fixed once a started process."""
+        if task.identity not in self._tuples:
             known = self.writer.find(self._key(Run(task, CLOSED, 1)))
             if known is not None and known["tuples"]:
-                self._tuples[task.place] = known["tuples"]
+                self._tuples[task.identity] = known["tuples"]
             else:
                 limit = self.lengths.point_timeout_seconds
-                bench, seconds = self._benches[task.place], self.lengths.closed_seconds
-                self._tuples[task.place] = bench.slice_tuples(seconds, limit)
-        return self._tuples[task.place]
+                bench, seconds = self._benches[task.identity], self.lengths.closed_seconds
+                self._tuples[task.identity] = bench.slice_tuples(seconds, limit)
+        return self._tuples[task.identity]
 
     # --- the rounds -------------------------------------------------------------------------------
 
-    def measure(self, reference: Reference) -> None:
-        """Make every run that has no row yet."""
-        lengths, repetition = self.lengths, self.beside["repetition"]
+    def fork(self, reference: Reference, repetitions: Sequence[int]) -> None:
+        """Measure each of several repetitions in a child."""
+        runs = []
+        for number in repetitions:
+            self._begin(number)
+            runs.append(sum(len(each) for _, each in self._rounds()))
+        for place, number in enumerate(repetitions):
+            self._in_child(reference, number)
+            self.progress.end(f"fork {place + 1} of {len(repetitions)}", runs[place], sum(runs))
+
+    def _in_child(self, reference: Reference, repetition: int) -> None:
+        """Measure a repetition in a child, and in another one if a thread gets stuck in it.
+
+        A stuck thread ends with the child. The setting is broken for all that come after.
+        """
+        while True:
+            known = len(self.writer.rows)
+            try:
+                in_child(partial(self.measure, reference, repetition, report=False))
+            except Stuck as error:
+                self.writer.read_again()
+                if len(self.writer.rows) == known:
+                    raise
+                last = self.writer.rows[-1]
+                self._broken[Task(last["variant"], last["settings"]).identity] = str(error)
+            else:
+                self.writer.read_again()
+                return
+
+    def measure(self, reference: Reference, repetition: int, *, report: bool = True) -> None:
+        """Make every run of a repetition that has no row yet; `report`: print the end of rounds."""
+        self._begin(repetition)
         self._reference(reference)
-        rounds = [
-            (
-                f"closed round {n} of {lengths.closed_rounds}",
-                closed_round(self.group, n, repetition),
-            )
-            for n in range(1, lengths.closed_rounds + 1)
-        ]
-        usual = lengths.open_fraction
-        rounds += [
-            (f"open round {n} of {lengths.open_rounds}",
-             open_round(self.group, n, repetition, usual))
-            for n in range(1, lengths.open_rounds + 1)
-        ]  # fmt: skip
+        rounds = self._rounds()
         total = sum(len(runs) for _, runs in rounds)
         for what, runs in rounds:
             for run in runs:
                 self._make(run)
-            self.progress.end(what, len(runs), total)
+            if report:
+                self.progress.end(what, len(runs), total)
         self._try_again()
-        # A bracket is one process's: it says where the rate ends, and not how far processes differ.
+        # One process finds the bracket: it bounds the rate and says nothing about other processes.
         for task in self.group.tasks if repetition == 1 else ():
             if task.probes:
                 self._search(task)
 
+    def _rounds(self) -> list[tuple[str, list[Run]]]:
+        """Return the rounds of this repetition in order, each with a name."""
+        lengths, repetition, found = self.lengths, self.common_columns["repetition"], []
+        for n in range(1, lengths.closed_rounds + 1):
+            runs = closed_round(self.group, n, repetition, repetition == self._started)
+            found.append((f"closed round {n} of {lengths.closed_rounds}", runs))
+        for n in range(1, lengths.open_rounds + 1):
+            runs = open_round(self.group, n, repetition, lengths.open_fraction)
+            found.append((f"open round {n} of {lengths.open_rounds}", runs))
+        return found
+
     def _reference(self, reference: Reference) -> None:
-        if self.writer.find(reference.key) is None:
+        if self._found(reference.key) is None:
             limit, seconds = self.lengths.point_timeout_seconds, self.lengths.closed_seconds
             request = Request(seconds, None, CLOSED, limit)
             row = self._seen(reference.bench, request)
             self._append({**row, **self._purpose(reference.key, REFERENCE, 1, None)})
 
     def _make(self, run: Run) -> None:
-        """Make one run and write its row, unless the file has it."""
-        if self.writer.find(self._key(run)) is not None:
+        """Make one run and write the row, unless the file has it."""
+        if self._found(self._key(run)) is not None:
             return
-        bench, lengths = self._benches[run.task.place], self.lengths
-        self.progress.said(f"{run.task.variant} {told(bench)} {run.phase}")
+        bench, lengths = self._benches[run.task.identity], self.lengths
+        self.progress.said(f"{run.task.variant} {settings_text(bench)} {run.phase}")
         rate = None
         if run.phase in (OPEN, EQUAL_OPEN, COMMON):
             rate = self._rate(run)
             if rate is None:
                 self._not_run(run, "no throughput to offer a share of: its slices failed")
                 return
-        if run.task.place in self._broken:
-            self._not_run(run, f"not run, as one before it failed: {self._broken[run.task.place]}")
+        if run.task.identity in self._broken:
+            self._not_run(
+                run, f"not run, as one before it failed: {self._broken[run.task.identity]}"
+            )
             return
         limit, tuples = lengths.point_timeout_seconds, None
         if rate is None and run.task.sliced:
@@ -222,11 +301,11 @@ class _Process:
                 return
         seconds = lengths.closed_seconds if rate is None else lengths.open_seconds
         phase = run.phase if run.phase in run.task.own_phases else CLOSED if rate is None else OPEN
-        request = Request(seconds, rate, phase, limit, None, tuples)
+        request = Request(seconds, rate, phase, limit, None, tuples, run.round)
         self._append({**self._seen(bench, request, run), **self._purpose_of(run)})
 
     def _rate(self, run: Run) -> float | None:
-        """Return the rate that an open run offers: a share of what closed slices reached."""
+        """Return the rate that an open run offers: a share of the closed slices' throughput."""
         if run.phase != COMMON:
             own = self._throughput(run.task)
             return None if own is None else own * run.fraction
@@ -235,7 +314,7 @@ class _Process:
         return self.lengths.open_fraction * min(reached) if reached else None
 
     def _at(self, task: Task) -> tuple:
-        """Return what rivals have in common: the family's settings, not the variants' own."""
+        """Return the settings that rivals share: those of the family, without the variants' own."""
         return tuple(task.settings[name] for name in self._family)
 
     def _throughput(self, task: Task) -> float | None:
@@ -243,29 +322,33 @@ class _Process:
         keys_of = (
             self._key(Run(task, CLOSED, n)) for n in range(1, self.lengths.closed_rounds + 1)
         )
-        rows = [row for row in map(self.writer.find, keys_of) if row is not None and row["valid"]]
+        rows = [row for row in map(self._found, keys_of) if row is not None and row["valid"]]
         if not rows:
             return None
         return math.exp(sum(math.log(row["throughput_tps"]) for row in rows) / len(rows))
 
     def _try_again(self) -> None:
-        """Make one more open run of what kept up in none: a disturbed run is no failure."""
+        """Make one more open run where none kept up: a disturbed run is no failure."""
         usual, rounds = self.lengths.open_fraction, self.lengths.open_rounds
         for task in self.group.tasks:
             if usual in task.fractions:
                 found = [self._key(Run(task, OPEN, n, usual)) for n in range(1, rounds + 1)]
-                rows = [row for row in map(self.writer.find, found) if row["valid"]]
+                rows = [row for row in map(self._found, found) if row["valid"]]
                 if rows and all(row["saturated"] for row in rows):
                     self._make(Run(task, OPEN, rounds + 1, usual))
 
     # --- rows -------------------------------------------------------------------------------------
+
+    def _found(self, key: str) -> dict[str, Any] | None:
+        """Return the row of this repetition with a key, None where there is none yet."""
+        return self.writer.find(key, self.common_columns["repetition"])
 
     def _key(self, run: Run) -> str:
         return key_of(self.group, run, self.common)
 
     def _purpose(self, key: str, phase: str, number: int, fraction: float | None) -> dict[str, Any]:
         about = {"key": key, "phase": phase, "round": number, "rate_fraction": fraction}
-        return {**self.beside, **about}
+        return {**self.common_columns, **about}
 
     def _purpose_of(self, run: Run, fraction: float | None = None) -> dict[str, Any]:
         shown = run.fraction if fraction is None else fraction
@@ -275,23 +358,23 @@ class _Process:
         """Return the columns of one run, failed or not."""
         wall, begin = time.time_ns(), now()
         try:
-            return point.row(bench, request)
+            return run_row.row(bench, request)
         except RunFailed as error:
             if isinstance(error, Stuck):
                 self._stuck = error
             if run is not None:
-                self._broken[run.task.place] = str(error)
-            failed = point.failed(bench, str(error), wall, begin)
+                self._broken[run.task.identity] = str(error)
+            failed = run_row.failed(bench, str(error), wall, begin)
             return {**failed, "offered_tps": request.offered_tps}
 
     def _failed(self, run: Run, error: RunFailed) -> None:
         if isinstance(error, Stuck):
             self._stuck = error
-        self._broken[run.task.place] = str(error)
+        self._broken[run.task.identity] = str(error)
         self._not_run(run, str(error))
 
     def _not_run(self, run: Run, why: str) -> None:
-        row = point.failed(self._benches[run.task.place], why, time.time_ns(), now())
+        row = run_row.failed(self._benches[run.task.identity], why, time.time_ns(), now())
         self._append({**row, **self._purpose_of(run)})
 
     def _append(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -307,9 +390,9 @@ class _Process:
         """Write the outcome of a rate search, each probe a row before it."""
         outcome = Run(task, SUSTAINED, 1)
         reached = self._throughput(task)
-        if self.writer.find(self._key(outcome)) is not None or reached is None:
+        if self._found(self._key(outcome)) is not None or reached is None:
             return
-        bench = self._benches[task.place]
+        bench = self._benches[task.identity]
         wall, begin = time.time_ns(), now()
 
         def probe(rate: float) -> dict[str, Any]:
@@ -318,11 +401,11 @@ class _Process:
             about = self._purpose_of(Run(task, PROBE, 1), rate / reached)
             return self._append({**self._seen(bench, request), **about})
 
-        self.progress.said(f"{task.variant} {told(bench)}: searching the sustained rate")
+        self.progress.said(f"{task.variant} {settings_text(bench)}: searching the sustained rate")
         found = rate_search.search(probe, reached, task.probes)
         ended = now()
         row = {
-            **point.failed(bench, "no probed rate was sustained", wall, begin),
+            **run_row.failed(bench, "no probed rate was sustained", wall, begin),
             **(found.passed or {}),
             **self._purpose_of(outcome),
             "offered_tps": None,
@@ -338,8 +421,8 @@ class _Process:
         self._append(row)
 
 
-def told(bench: Bench) -> str:
-    """Return the settings of a bench that are no defaults of its family, in words."""
+def settings_text(bench: Bench) -> str:
+    """Return the settings of a bench that differ from the defaults, in words."""
     family = registry.family(bench.variant.family)
     own = {each.name: each.default for each in (*family.settings, *bench.variant.parameters)}
     differing = {n: v for n, v in bench.settings.items() if v != own.get(n)}

@@ -1,10 +1,10 @@
-"""Whether a run was steady, whether the offered rate was sustained, and whose fault it is if not.
+"""Whether a run was in steady state, whether the rate was sustained, and who is at fault if not.
 
-The main thread samples how many tuples the run is through with. In an open run the backlog at a
-sample is what was due by then and not yet processed; over the measured part a line is fitted to it.
-A rate is *sustained* when even the upper confidence bound of its slope stays below a hundredth of
-the offered rate, and *exceeded* (saturated) when even the lower bound lies above; between the two
-the run was too short to tell.
+The main thread samples how many tuples the run has processed. In an open run the backlog at a
+sample is the number of tuples due by then and not yet processed; a line is fitted to it over the
+measured part. A rate is *sustained* when even the upper bound of the slope's confidence interval
+stays below a hundredth of the offered rate, and *exceeded* (saturated) when even the lower bound
+lies above; between the two the run was too short to decide.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ import numpy as np
 from experiments.records.statistics import trend
 from operators.running import pinning
 from operators.running.control import BLOCKED_NS, ENDED, LAST_LATE_NS, WAITED_NS
-from operators.running.crew import Outcome
+from operators.running.run_threads import Outcome
 
 # Growth of the backlog over the offered rate that counts as none (design, measurement 4: achieved
 # over offered is at least 0.99).
 LEVEL_SLOPE = 0.01
-# Rates of the two halves of the measured part that count as one.
+# Rates of the two halves of the measured part that differ by less are steady.
 STEADY = 0.1
-# In less, threads that share cores have had a few turns each, and the halves differ by those.
+# In less, threads that share cores have had only a few turns each, which makes the halves differ.
 LEAST_STEADY_SECONDS = 0.2
-# An input thread that got less of its core than this while it was behind was not ours to blame.
+# Below this share of a core, an input thread that was behind was starved by other processes.
 LEAST_CORE_SHARE = 0.9
-# And lateness below this share of the run is no missed rate, nor is one turn of another thread.
+# Lateness below this share of the run is no missed rate, nor is one turn of another thread.
 LATE_SHARE = 0.01
 LEAST_LATE_NS = 5_000_000
 
 
 class Judged(NamedTuple):
-    """What the samples of a run tell; None where there are too few.
+    """Judgement of a run by its samples; None where there are too few.
 
     Attributes
     ----------
     rate_tps : float or None
-        Rate of processing in the measured part, filling and draining left out.
+        Rate of processing in the measured part, without filling and draining.
     steady : bool or None
     slope, slope_upper : float or None
         Growth of the backlog over the offered rate, and its upper confidence bound.
@@ -53,14 +53,14 @@ class Judged(NamedTuple):
 
 
 def judge(outcome: Outcome, measured: tuple[int, int], offered_tps: float | None) -> Judged:
-    """Return what the samples of a run tell.
+    """Return the judgement of a run by its samples.
 
     Parameters
     ----------
     outcome : Outcome
     measured : (int, int)
-        The tuples between which the measured part lies, by rank: none of those that only fill the
-        structures, and none of those that drain from them.
+        The ranks between which the measured part lies: without the tuples that only fill the
+        structures, and without those that drain from them.
     offered_tps : float or None
     """
     first, last = measured
@@ -78,9 +78,9 @@ def judge(outcome: Outcome, measured: tuple[int, int], offered_tps: float | None
     if offered_tps is None:
         return Judged(rate, steady, None, None, False)
     if fitted is None:
-        # Too short for samples: whether it took longer than planned is all there is.
+        # Too short for samples: the only evidence is whether it took longer than planned.
         return Judged(None, steady, None, None, outcome.seconds > last / offered_tps / 0.85)
-    # The backlog is what was due less what was processed, so its slope is their difference.
+    # The backlog is due minus processed tuples, and so the slope is the difference of the rates.
     slope = 1 - fitted.slope / offered_tps
     lower, upper = 1 - fitted.upper / offered_tps, 1 - fitted.lower / offered_tps
     return Judged(fitted.slope, steady, slope, upper, lower > LEVEL_SLOPE)
@@ -97,11 +97,12 @@ def _steady(seconds: np.ndarray, processed: np.ndarray) -> bool | None:
 
 
 def injector_fault(outcome: Outcome, inputs: range, threads: int) -> str | None:
-    """Return why an open run is no measurement although its output was right, or None.
+    """Return why an open run is no measurement although the output was right, or None.
 
     The offered rate was missed although the operator took every tuple at once: an input thread was
-    late by more than the time it waited for room, and did not have its core meanwhile. With more
-    threads than cores that is the setting's own doing, and the point is marked instead.
+    late by more than the time it waited for room, and did not have a core meanwhile. When the
+    setting is oversubscribed (more threads than cores) this is no fault, and the point is marked
+    instead.
     """
     if threads > pinning.cores():
         return None

@@ -1,4 +1,4 @@
-"""What one process measures: a group of tasks, each a variant at one setting with all its runs."""
+"""The work of one process: a group of tasks, each a variant at one setting with all its runs."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ class Task:
     Attributes
     ----------
     variant : str
-        Its id.
+        Id of the variant.
     settings : mapping
-        Every setting, defaults among them.
+        Every setting, including defaults.
     fractions : tuple of float
-        Offered rates of its open runs, over its throughput, ascending.
+        Offered rates of the open runs, over the throughput, ascending.
     common : bool
-        Whether it also runs at the rate common to all variants at its place.
+        Whether it also runs at the rate common to all variants at equal family settings.
     probes : int
-        Most open runs of its rate search.
+        Most open runs of the rate search.
     phases : tuple of str
-        Of the family's own quantities, each run once a round.
+        Of the family's quantities, each run once a round.
     seldom : tuple of str
-        The same, each run in the first round of a process.
+        The same, each run in the first round of a started process.
     once : tuple of str
         The same, each run in the first round of the first process.
+    twice : tuple of str
+        The same, each run in the first round of the first two processes.
     processes : int or None
-        In how many processes it is measured, from the first on; None where in all of them.
+        The number of processes that measure it, from the first on; None for all of them.
     sliced : bool
-        Whether it has slices; without them it has the phases of the family's own alone.
+        Whether it has slices; without them it only has the phases of the family's quantities.
     """
 
     variant: str
@@ -45,25 +47,27 @@ class Task:
     phases: tuple[str, ...] = ()
     seldom: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
+    twice: tuple[str, ...] = ()
     processes: int | None = None
     sliced: bool = True
 
     @property
     def own_phases(self) -> tuple[str, ...]:
-        """Of the family's own quantities, however often they are run."""
-        return (*self.phases, *self.seldom, *self.once)
+        """Of the family's quantities, however often they are run."""
+        return (*self.phases, *self.seldom, *self.once, *self.twice)
 
     @property
     def every_phase(self) -> tuple[str, ...]:
-        """Of all runs that offer no rate: that of slices, and those of the family's own."""
+        """Of all runs that offer no rate: that of slices, and those of the family's quantities."""
         return (*self._slices, *self.own_phases)
 
-    def phases_in(self, number: int, repetition: int) -> tuple[str, ...]:
-        """Return those of them that are run in a round of a process."""
+    def phases_in(self, number: int, repetition: int, started: bool = True) -> tuple[str, ...]:
+        """Return the phases that a round of a process runs, a started one or a later fork of it."""
         each = (*self._slices, *self.phases)
         if number > 1:
             return each
-        return (*each, *self.seldom, *(self.once if repetition == 1 else ()))
+        twice, once = self.twice if repetition <= 2 else (), self.once if repetition == 1 else ()
+        return (*each, *(self.seldom if started else ()), *twice, *once)
 
     @property
     def _slices(self) -> tuple[str, ...]:
@@ -80,8 +84,8 @@ class Task:
         return len(self.fractions) + self.common
 
     @property
-    def place(self) -> tuple:
-        """What tells it from the other tasks of its group."""
+    def identity(self) -> tuple:
+        """The identity of the task within the group."""
         return (self.variant, tuple(sorted(self.settings.items())))
 
 
@@ -92,7 +96,7 @@ class Group:
     Attributes
     ----------
     id : str
-        Name of its folder.
+        Name of the folder.
     family : str
     role : str or None
         Role of the dataset that all of them run on; None where the driver makes the tuples.
@@ -113,6 +117,5 @@ class Group:
         return replace(self, tasks=tuple(kept))
 
     def runs(self, closed_rounds: int, open_rounds: int) -> int:
-        """Return the runs of one process, equal ones, searches and what is run once apart."""
-        rounds = (closed_rounds * t.closed_runs + open_rounds * t.open_runs for t in self.tasks)
-        return sum(rounds) + sum(len(task.seldom) for task in self.tasks)
+        """Return the number of runs that every repetition makes, without equal ones."""
+        return sum(closed_rounds * t.closed_runs + open_rounds * t.open_runs for t in self.tasks)

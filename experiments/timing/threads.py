@@ -1,12 +1,12 @@
-"""A bench whose run is threads in compiled loops: warm up, run, compare with the oracle, say so.
+"""A bench that runs threads in compiled loops: warm up, run, compare with the oracle, report.
 
-The order of things, of which only the third is timed::
+The steps of a run, of which only the third is timed::
 
-    check, load      settings; data into memory, split
-    warm_up          enter every kernel once with the very types of the run: compilation
-    crew.run         from all threads ready to the last output
-    finish           digests against the oracle's, latencies from the log
-    columns          what was seen; a wrong digest makes an invalid row, never a point
+    check, load       settings; data into memory, split
+    warm_up           enter every kernel once with the very types of the run: compilation
+    run_threads.run   from all threads ready to the last output
+    finish            digests against the oracle's, latencies from the log
+    columns           the observed columns; a wrong digest makes an invalid row, never a point
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from experiments.timing.bench import COOL, WARM, Output, Progress, Request, Star
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.atomics import now
-from operators.running import control, crew, pinning
+from operators.running import control, pinning, run_threads
 from operators.running.control import BLOCKED_NS, LATEST_NS
 from operators.running.schedule import CLOSED_LOOP, Schedule, every
 
-# A trial tells how many tuples a run of so many seconds needs; a shorter one is all start-up.
+# A trial shows how many tuples a run of so many seconds needs; a shorter one is all start-up.
 TRIAL_SECONDS = 0.01
 TRIAL_TUPLES = 20_000
 TRIALS = 2
@@ -37,10 +37,18 @@ MOST_TUPLES = 1 << 40
 SECOND_NS = 1e9
 MOST_SECONDS = 86_400.0
 MOST_RATE_TPS = 1e9
-# Lengths of runs lie on a grid, each so many times the one before, so that settings share them:
-# what a run must put out is computed once a length.
+# Lengths of runs lie on a grid with this factor between neighbours, so that settings share them:
+# the expected output is computed once a length.
 GRID = 2.0**0.25
-# A run may take this many times what was planned, and so much beside, before it is given up.
+# The least content of the middle of a closed run, so that inputs and outputs show one steady rate:
+# this many times the tuples that may be in flight, and this many rounds in which each thread has
+# had a turn on a core. Shorter, a middle counted at the inputs gave up to 1.8 times the rate of the
+# whole run (F-OI and K-OI, 20 inputs, two cores).
+FLIGHTS, SCHEDULER_ROUNDS, TURN_SECONDS = 4, 3, 0.004
+# A slice is made longer for that, up to this factor; where it would have to be longer still, the
+# rate is that of the whole run.
+MOST_STRETCH = 5
+# A run may take this many times the planned time, and so much more, before it is given up.
 PATIENCE = 5.0
 PATIENCE_SECONDS = 30.0
 
@@ -49,12 +57,14 @@ _warm: set[tuple] = set()
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run, with what the machine did meanwhile."""
+    """One finished run, with the state of the machine meanwhile."""
 
     total: int
     offered_tps: float | None
-    outcome: crew.Outcome
+    of_whole: bool
+    outcome: run_threads.Outcome
     output: Output
+    state_bytes: int | None
     observed: machine.Observed
     started_at: int
     started_monotonic: int
@@ -62,30 +72,34 @@ class Run:
 
 
 class ThreadedBench(ABC):
-    """What benches of threads share; a family's bench adds ``prepare``, ``load`` and ``start``.
+    """Common part of benches of threads; a family's bench adds ``prepare``, ``load``, ``start``.
 
     Attributes
     ----------
     variant, settings, data, threads
-        As in `Bench`; `data` is that of no data set until ``load`` says otherwise.
+        As in `Bench`; `data` is that of no data set before ``load``.
     parameters : dict
-        The variant's own among the settings, after ``check``.
+        The variant's parameters among the settings, after ``check``.
     first_input : int
         Input threads are those from this one on; output and update threads come before.
     least_tuples : int
-        Fewer in the measured part of a closed run tell no rate.
+        A closed run with fewer in the measured part has no rate.
     least_open_tuples : int
-        An open run of fewer has no latency to speak of.
+        An open run with fewer has no meaningful latency.
     in_flight : int or None
-        Most input tuples that may be under way at once, None where nothing bounds them.
+        Most input tuples that may be in flight, None where nothing bounds them.
+    of_whole_runs : bool
+        Whether the throughput of every closed run is the tuples over the whole time, rather than
+        that of the middle: for designs with so much in flight that inputs say little about
+        outputs. Other designs do so where a slice cannot be long enough (``is_of_whole``).
     tiny_tuples : int
-        Enough to enter every kernel, for warming up.
+        Enough to enter every kernel, for warm-up.
     trial_tuples : int
-        What a trial begins with; fewer where a tuple takes long.
+        The first length of a trial; smaller where a tuple takes long.
     kernels : str
-        What tells its kernels from those of the same variant at other settings.
+        Distinguishes the kernels from those of the same variant at other settings.
     own_phases : tuple of str
-        Phases of the family's own quantities, which have kernels of their own.
+        Phases of the family's quantities, which have separate kernels.
     """
 
     first_input: int
@@ -94,6 +108,7 @@ class ThreadedBench(ABC):
     least_open_tuples: int
     tiny_tuples: int
     in_flight: int | None = None
+    of_whole_runs: bool = False
     trial_tuples: int = TRIAL_TUPLES
     kernels: str = ""
     own_phases: tuple[str, ...] = ()
@@ -106,7 +121,7 @@ class ThreadedBench(ABC):
         self.data = data_of(None)
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """Take the settings, every one checked against the family's and the variant's limits."""
+        """Take the settings, after checking each against the limits of family and variant."""
         given = dict(settings)
         dataset = given.pop("dataset", None) if self.family.role_of(given) else None
         self.settings = self.family.resolve(self.variant, given)
@@ -115,7 +130,7 @@ class ThreadedBench(ABC):
 
     @abstractmethod
     def prepare(self, dataset: object) -> None:
-        """Derive the threads from the settings; `dataset` is the name or path that was given."""
+        """Derive the threads from the settings; `dataset` is the given name or path."""
 
     @abstractmethod
     def load(self) -> None:
@@ -126,16 +141,16 @@ class ThreadedBench(ABC):
         """Return the threads of a run of `total` tuples, each due when the schedule says."""
 
     def schedule_of(self, total: int, offered_tps: float | None) -> Schedule:
-        """Return the schedule of a run of `total` tuples; no rate stands for the closed loop."""
+        """Return the schedule of a run of `total` tuples; no rate means the closed loop."""
         return every(SECOND_NS / offered_tps) if offered_tps else CLOSED_LOOP
 
     def bound_in_flight(self, **tuples_of_unit: int) -> int | None:
-        """Return how many input tuples the variant lets be in flight, all its bounds together.
+        """Return how many input tuples the variant lets be in flight, by the sum of all bounds.
 
         Parameters
         ----------
         **tuples_of_unit
-            Of how many input tuples one of a unit is ("tuples", "winsets", "panes").
+            The number of input tuples in one of each unit ("tuples", "winsets", "panes").
 
         Returns
         -------
@@ -149,21 +164,21 @@ class ThreadedBench(ABC):
 
     @property
     def input_threads(self) -> range:
-        """The places of the input threads among those that `start` returns."""
+        """The indices of the input threads among those that `start` returns."""
         return range(self.first_input, self.threads)
 
     # --- a run ------------------------------------------------------------------------------------
 
     def run(self, request: Request) -> dict[str, Any]:
-        """Run once and return the columns that were seen."""
+        """Run once and return the observed columns."""
         return columns_of(self, self.measure(request))
 
     def measure(self, request: Request) -> Run:
-        """Run once, for about the seconds that are asked for.
+        """Run once, for about the requested seconds.
 
         Raises
         ------
-        crew.RunFailed
+        run_threads.RunFailed
             When there is no result. A wrong result is none of these: see ``Run.output.problem``.
         """
         total = request.tuples
@@ -174,20 +189,50 @@ class ThreadedBench(ABC):
         return run_tuples(self, total, request)
 
     def warm_up(self, phase: str = CLOSED) -> None:
-        """Compile what runs of a phase need, once a process."""
+        """Compile the kernels of a phase, once a process."""
         warm_up(self, phase)
 
     def kernels_key(self, phase: str = CLOSED) -> tuple:
-        """Return what tells the kernels that runs of a phase need from all others."""
+        """Return the key of the kernels that runs of a phase need."""
         own = phase if phase in self.own_phases else CLOSED
         return (self.variant.family, self.variant.id, self.kernels, own)
 
     def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
-        """Return how many tuples a closed run of about `seconds` has, from a short trial."""
-        total = on_grid(guess(self, limit_seconds) * seconds)
+        """Return how many tuples a closed run of about `seconds` has, from a short trial.
+
+        More, where the middle would otherwise be too short and can be lengthened: see
+        ``is_of_whole``.
+        """
+        rate = guess(self, limit_seconds)
+        total = on_grid(rate * seconds)
         while _length(self.measured(total)) < self.least_tuples:
             total = on_grid(GRID * total)
-        return total
+        wanted = max(FLIGHTS * (self.in_flight or 0), rate * SCHEDULER_ROUNDS * self.round_seconds)
+        longer, longest = total, on_grid(MOST_STRETCH * rate * seconds)
+        while _length(self.measured(longer)) < wanted and longer < longest:
+            longer = on_grid(GRID * longer)
+        return longer if _length(self.measured(longer)) >= wanted else total
+
+    @property
+    def round_seconds(self) -> float:
+        """About how long it takes until each thread has had a turn on a core."""
+        return TURN_SECONDS * self.threads / pinning.cores()
+
+    def is_of_whole(self, total: int, seconds: float) -> bool:
+        """Say whether the throughput of a closed run is the tuples over the whole time.
+
+        Only the length decides, which is fixed before the run: equal slices are treated alike.
+
+        Parameters
+        ----------
+        total : int
+        seconds : float
+            The requested length of a slice.
+        """
+        length = _length(self.measured(total))
+        longest = MOST_STRETCH * seconds * length / total
+        few = length < FLIGHTS * (self.in_flight or 0)
+        return self.of_whole_runs or few or SCHEDULER_ROUNDS * self.round_seconds > longest
 
     def measured(self, total: int, open_loop: bool = False) -> tuple[int, int]:
         """Return the ranks between which the measured part of a run lies."""
@@ -208,7 +253,7 @@ def _length(measured: tuple[int, int]) -> int:
 
 
 def run_tuples(bench: ThreadedBench, total: int, request: Request) -> Run:
-    """Run a bench once over `total` tuples and look at its output; raises as ``measure`` does."""
+    """Run a bench once over `total` tuples and check the output; raises as ``measure`` does."""
     schedule = bench.schedule_of(total, request.offered_tps)
     return run_started(bench, total, request, lambda: bench.start(total, schedule, request.phase))
 
@@ -218,16 +263,16 @@ def run_started(
 ) -> Run:
     """Run the threads that `start` returns, of a bench and over `total` tuples; see ``run_tuples``.
 
-    `start` is called when all is compiled, and before the clock runs.
+    `start` is called after compilation and before the clock starts.
     """
     offered = request.offered_tps
     bench.warm_up(request.phase)
     expected = total / offered if offered else request.seconds
     limit = request.limit_seconds or PATIENCE * expected + PATIENCE_SECONDS
-    watch = machine.Watch()
+    watch = machine.Watch(bench.threads)
     wall, begin = time.time_ns(), now()
     started = start()
-    outcome = crew.run(
+    outcome = run_threads.run(
         started.roles,
         pin=bench.threads <= pinning.cores(),
         expected_seconds=expected,
@@ -239,13 +284,15 @@ def run_started(
     end = now()
     observed = watch.done()
     output = started.finish(outcome)
-    return Run(total, offered, outcome, output, observed, wall, begin, end)
+    of_whole = bool(offered) or bench.is_of_whole(total, request.seconds)
+    size = started.state_bytes
+    return Run(total, offered, of_whole, outcome, output, size, observed, wall, begin, end)
 
 
 def _said(
     progress: Progress | None, total: int, look: Callable[[], None] | None
 ) -> Callable[[int, float], None] | None:
-    """Return what the main thread does between samples; None where that is nothing."""
+    """Return the main thread's callback between samples; None without progress and look."""
     if progress is None and look is None:
         return None
 
@@ -261,10 +308,10 @@ def _said(
 
 
 def warm_up(bench: ThreadedBench, phase: str = CLOSED) -> None:
-    """Compile what the bench's runs need, once a process, with the very types of a run.
+    """Compile the kernels of a bench's runs, once a process, with the very types of a run.
 
-    The kernels are entered in this thread and told to stop before they begin: Ctrl-C reaches a
-    compiler that runs here, and no other.
+    The kernels are entered in this thread, with the stop flag set before they begin: Ctrl-C reaches
+    a compiler that runs here, and no other.
     """
     place = bench.kernels_key(phase)
     if place in _warm:
@@ -279,50 +326,51 @@ def warm_up(bench: ThreadedBench, phase: str = CLOSED) -> None:
 
 
 def trial_of(microseconds: float) -> int:
-    """Return what a trial begins with where a tuple's work takes so long."""
+    """Return the first length of a trial where a tuple takes so long."""
     return min(TRIAL_TUPLES, math.ceil(1e6 * TRIAL_SECONDS / max(microseconds, 1e-3)))
 
 
 def guess(bench: ThreadedBench, limit_seconds: float | None = None) -> float:
     """Return roughly how many tuples/s a bench takes, from short closed runs.
 
-    The tuples of the trial grow until it is long enough to mean something. Of a few such trials the
-    fastest counts: whatever disturbs one makes it slower, and too short a slice tells nothing.
+    The tuples of the trial grow until it is long enough to be meaningful. Of a few such trials the
+    fastest counts: a disturbance makes a trial slower, and too short a slice shows nothing.
     """
     bench.warm_up()
     total = max(bench.trial_tuples, bench.tiny_tuples)
     if machine.INTERPRETED:
         total = bench.tiny_tuples
+    long_enough = max(TRIAL_SECONDS, bench.round_seconds)
     fastest, trials = 0.0, 0
     while trials < TRIALS:
         started = bench.start(total, CLOSED_LOOP)
-        outcome = crew.run(
+        outcome = run_threads.run(
             started.roles,
             pin=bench.threads <= pinning.cores(),
-            expected_seconds=TRIAL_SECONDS,
+            expected_seconds=long_enough,
             limit_seconds=limit_seconds or PATIENCE_SECONDS,
             failures=bench.family.failures,
         )
         fastest = max(fastest, total / outcome.seconds)
-        if outcome.seconds >= TRIAL_SECONDS or total >= MOST_TUPLES:
+        if outcome.seconds >= long_enough or total >= MOST_TUPLES:
             trials += 1
         else:
-            total *= max(2, min(8, math.ceil(TRIAL_SECONDS / outcome.seconds)))
+            total *= max(2, min(8, math.ceil(long_enough / outcome.seconds)))
     return fastest
 
 
 def columns_of(bench: ThreadedBench, run: Run) -> dict[str, Any]:
-    """Return the columns that a run fills; what it was for is the runner's to add."""
+    """Return the columns that a run fills; the runner adds the purpose of the run."""
     outcome, output, observed = run.outcome, run.output, run.observed
     whole = run.total / outcome.seconds
     measured = bench.measured(run.total, bool(run.offered_tps))
     judged = stability.judge(outcome, measured, run.offered_tps)
-    throughput = whole if run.offered_tps else judged.rate_tps
+    throughput = whole if run.of_whole else judged.rate_tps
     reason = output.problem
     if reason is None and run.offered_tps:
         reason = stability.injector_fault(outcome, bench.input_threads, bench.threads)
     elif reason is None and throughput is None:
-        reason = f"{run.total} tuples are too few to have a middle after filling"
+        reason = f"{run.total} tuples passed too fast to tell the rate of their middle"
     inputs = bench.input_threads
     late = float(outcome.words(LATEST_NS, inputs).max() / 1e6) if run.offered_tps else None
     latency = output.latency._asdict() if output.latency else {}
@@ -331,10 +379,12 @@ def columns_of(bench: ThreadedBench, run: Run) -> dict[str, Any]:
         "throughput_tps": throughput,
         "achieved_tps": judged.rate_tps if run.offered_tps else None,
         "whole_tps": whole,
+        "of_whole_run": run.of_whole,
         "in_flight_tuples": bench.in_flight,
         "tuples": run.total,
         "seconds": outcome.seconds,
         "outputs": output.outputs,
+        "state_bytes": run.state_bytes,
         **{
             f"latency_ms_{name}": latency.get(name) for name in ("mean", "p50", "p90", "p99", "max")
         },
@@ -370,7 +420,7 @@ def check_seconds(seconds: float, name: str = "seconds") -> float:
     Raises
     ------
     UsageError
-        When it is not above 0, or longer than a day; `name` is what the message calls it.
+        When it is not above 0, or longer than a day; `name` is its name in the message.
     """
     if not (isinstance(seconds, int | float) and 0 < seconds <= MOST_SECONDS):
         raise UsageError(

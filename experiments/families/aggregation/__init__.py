@@ -1,1 +1,1 @@
-"""How aggregates are run, timed, and checked against their oracle."""
+"""Running, timing and checking of aggregates."""

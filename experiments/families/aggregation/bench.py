@@ -1,8 +1,9 @@
-"""How an aggregate is benched: one input thread a stream, one output thread, a winset's latency.
+"""Bench of the aggregates: one input thread per stream, one output thread, latency by winset.
 
-The latency of a winset is counted from the due time of the tuple that released it: the first one at
-or behind its end, in the total order. Its rank follows from the data alone, so that a variant which
-does not order tuples is timed as the others are.
+The latency of a winset is counted from the due time of the tuple that released it (so that there is
+no coordinated omission): the first one at or after the winset's end, in the total order. The rank
+of that tuple follows from the data alone, so that variants which do not order tuples are timed in
+the same way.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from datasets.read import Dataset
+from experiments.dataset_of import folder_for
 from experiments.families.aggregation import durations, oracle
 from experiments.families.aggregation.columns import DURATIONS
 from experiments.families.aggregation.loops import make_output_loop
-from experiments.made import folder_for
 from experiments.records import results
 from experiments.records.columns import CLOSED
 from experiments.records.statistics import weighted_quantiles
-from experiments.timing import cycle
+from experiments.timing import replayed_feed
 from experiments.timing.bench import COOL, LEVELS, WARM, Latency, Output, Started, data_of
+from experiments.timing.memory import bytes_of
 from experiments.timing.threads import ThreadedBench
 from operators.aggregation.family import AggregationOperations
 from operators.aggregation.functions import TEXT
@@ -31,26 +33,26 @@ from operators.aggregation.plan import AggregationPlan, Text, make_plan, windows
 from operators.aggregation.queries import query as find_query
 from operators.aggregation.sink import WinsetLog, outputs, winset_log
 from operators.contract import UsageError
-from operators.running.crew import Counts, Outcome, Role
 from operators.running.drivers import make_input_loop, make_steps_loop
+from operators.running.run_threads import Counts, Outcome, Role
 from operators.running.schedule import Schedule
 
-# Winsets that shall close inside the measured part of an open run, so that its latency is a
-# distribution, and of a closed one, so that its rate is that of windows that come and go.
+# Winsets that close inside the measured part: of an open run, so that the latency is a
+# distribution; of a closed run, so that the rate includes opening and closing windows.
 LEAST_WINSETS = 4
 LEAST_ADVANCES = 2
-# Oracles hold the dataset they are of; a dropped one is read from its file again.
+# An oracle holds the dataset it was made of; a dropped oracle is read from the cache file again.
 KEPT_ORACLES = 4
 _oracles: dict[Path, oracle.Oracle] = {}
 
 
 class AggregationBench(ThreadedBench):
-    """An aggregate: one input thread a stream, update threads where it has them, one output."""
+    """An aggregate: input threads, one per stream, update threads if any, an output thread."""
 
     own_phases = (DURATIONS,)
 
     def prepare(self, dataset: object) -> None:
-        """Derive query and threads; a dataset that was named is looked at."""
+        """Derive the query and the threads; check a dataset that was named."""
         self.query = find_query(self.settings["query"])
         self.inputs = self.settings["inputs"]
         self.update_threads = self.settings.get("update_threads")
@@ -61,10 +63,10 @@ class AggregationBench(ThreadedBench):
             folder_for(self.query, dataset)
 
     def load(self) -> None:
-        """Read the dataset and split it into streams; both are kept for the next bench."""
+        """Read the dataset and split it into streams; both are cached for the next bench."""
         path = folder_for(self.query, self._named)
         needs_text = self.query.function in TEXT
-        self._dataset = cycle.load(path, needs_text)
+        self._dataset = replayed_feed.load(path, needs_text)
         info = self._dataset.info
         unit, divisor = int(info["query_time_unit"]), self.settings["unit_divisor"]
         if divisor > unit:
@@ -72,7 +74,7 @@ class AggregationBench(ThreadedBench):
         self._unit = unit // divisor
         self._seed = self.settings["seed"]
         advance = self.query.window_advance * self._unit
-        self._cycle = cycle.streams(
+        self._cycle = replayed_feed.streams(
             path, needs_text, self.inputs, advance, self._seed, self.query.grouped
         )
         per_advance = max(self._cycle.rows * advance // self._cycle.span, 1)
@@ -116,7 +118,7 @@ class AggregationBench(ThreadedBench):
         return _oracles[kept_in]
 
     def _winsets(self, total: int) -> int:
-        """Return how many winsets a run can put out at most."""
+        """Return the most winsets that a run can put out."""
         plan = self._plan(1)
         covered = self._cycle.time_at(total - 1) - self._cycle.time_at(0) + plan.window_size
         by_time = covered // plan.window_advance + 2
@@ -136,7 +138,12 @@ class AggregationBench(ThreadedBench):
             Role(f"input {i}", enter, (state, i, feed, total, schedule), counts=counts)
             for i, feed in enumerate(self._cycle.feeds)
         ]
-        return Started(roles, lambda outcome: self._finish(state, outcome, total, schedule, timed))
+        return Started(
+            roles,
+            lambda outcome: self._finish(state, outcome, total, schedule, timed),
+            # Texts are input, and the log of winsets is the driver's.
+            state_bytes=bytes_of(state, without=(extra.get("text"), state.windows.sink)),
+        )
 
     def _finish(
         self, state: Any, outcome: Outcome, total: int, schedule: Schedule, timed: bool
@@ -159,7 +166,7 @@ class AggregationBench(ThreadedBench):
         )
 
     def releasing_ranks(self, log: WinsetLog) -> np.ndarray:
-        """Return the rank of the tuple that released each winset: at or behind its end."""
+        """Return the rank of each winset's releasing tuple: the first at or after the end."""
         return self._cycle.ranks_at(log.window_start + self.query.window_size * self._unit)
 
 
@@ -168,8 +175,8 @@ def _winset_latency(
 ) -> Latency | None:
     """Return the latency of the winsets released inside the measured part, weighted by rows.
 
-    `released` has the rank of each winset's releasing tuple. All rows of a winset count with the
-    time at which the last of them was out.
+    `released` is the rank of each winset's releasing tuple. Each row of a winset has the latency of
+    the winset's last row.
     """
     measured = (released >= WARM * total) & (released < COOL * total)
     if not measured.any():
@@ -186,7 +193,7 @@ def make_roles(
 ) -> list[Role]:
     """Return the output thread and the update threads of a run, in this order.
 
-    The output thread comes first: pinned, it keeps the first core, whatever the variant.
+    The output thread comes first, so that pinning gives it the first core in every variant.
     """
 
     def counts(thread: str) -> Counts:
@@ -204,15 +211,15 @@ def make_roles(
 
 
 def text_of(dataset: Dataset) -> Text:
-    """Return the texts of a dataset as an aggregate takes them."""
+    """Return the texts of a dataset in the form that an aggregate takes."""
     if dataset.text_offsets is None or dataset.text_bytes is None:
         raise UsageError(f"dataset {dataset.info['name']} has no texts; choose one of comments")
     return Text(dataset.text_offsets, dataset.text_bytes)
 
 
 BENCH = AggregationBench
-# Run at full rate for minutes by ``make soak``: one of each kind, winsets of the output thread's
-# own, and two that share a W-Hive.
+# Run at full rate for minutes by ``make soak``: one variant of each kind, the first with winsets
+# private to the output thread, the other two with a shared W-Hive.
 SOAKED = {
     "tumlsc": {"query": "K-OS"},
     "tumlmc": {"query": "K-OS"},

@@ -1,4 +1,4 @@
-"""What an aggregate's raw results have beside the common columns."""
+"""Columns of an aggregate's raw results besides the common ones, and the quantities."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from experiments.declare import Quantity
 from experiments.records.columns import Column
 
 DURATIONS = "durations"
-"""A closed run of its own in which threads time blocks of their operations. Its throughput is drawn
-nowhere, since reading clocks costs time too."""
+"""A separate closed run in which threads time blocks of their operations. No figure shows the
+throughput of this run, since reading clocks costs time too."""
 
 INPUT, OUTPUT = "input_ns", "output_ns"
 
@@ -24,7 +24,7 @@ def _duration(name: str, short: str, meaning: str, words: str) -> Quantity:
         better="lower",
         phase=DURATIONS,
         absent=f"unless {DURATIONS}",
-        short=short,
+        short_label=short,
     )
 
 

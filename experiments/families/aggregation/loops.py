@@ -1,7 +1,7 @@
 """The output thread of an aggregate.
 
-The input threads and the update threads are those of ``operators.running.drivers``, which also says
-how all of them wait and end.
+The input and update threads are those of ``operators.running.drivers``, which also documents how
+all threads wait and end.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from operators.core.jit import inlined
 from operators.running.control import BLOCK_MASK, close_block, open_block, report
 from operators.running.drivers import LEAST_TUPLES, make_driver, make_steps_loop
 
-# A timed block of one winset says enough.
+# A timed block of one winset is long enough.
 LEAST_WINSETS = 1
 
 
@@ -24,17 +24,16 @@ def make_output_loop(process, winsets=False, timed=False):
     Parameters
     ----------
     process : callable
-        The aggregate's.
+        The aggregate's operation.
     winsets : bool
-        Whether each of its steps is a winset, of which one is a timed block. Otherwise a step is a
-        tuple.
+        Whether a step is a winset; each winset is then a timed block. Otherwise a step is a tuple.
     timed : bool
-        Whether it times blocks of its operations.
+        Whether to time blocks of operations.
 
     Returns
     -------
     callable
-        ``output_loop(control, own, state)``: processes until END, or until told to stop.
+        ``output_loop(control, own, state)``: processes until END, or until stopped.
     """
     if not timed:
         return make_steps_loop(process)
@@ -53,7 +52,7 @@ def make_output_loop(process, winsets=False, timed=False):
         if status == READY:
             processed += 1
             report(control, own, processed)
-        # A block ends when the thread has to wait, too.
+        # A block also ends when the thread has to wait.
         is_open = status == READY and processed & mask != 0
         if not is_open:
             close_block(control, own, processed, least)

@@ -1,17 +1,16 @@
-"""What an aggregate must put out: the chained digest after every winset of a run.
+"""The oracle of an aggregate: the chained digest after every winset of a run.
 
 The reference (`operators.aggregation.reference`) computes a winset from the slice of the total
-order that its window covers. A run may be longer than the data, which then repeats::
+order that the winset's window covers. A run may be longer than the data, which then repeats::
 
     ranks    0 ........ rows ........ 2 rows ........ total
     cycle    |----0----|------1------|--- 2, cut ---|
     window      [--------)                [.........)     a window may straddle a seam; the last
                                                     ^     ones are cut by the end of the run
 
-A window that is not cut is the same in every cycle, so its rows are computed once and folded again
-with another start. Digests of windows that are not cut do not depend on where a run ends: they are
-kept, in memory and under ``results/oracles``, and extended when a longer run comes. Nothing here is
-ever timed.
+An uncut window is the same in every cycle, so that the rows are computed once and folded again with
+another start. Digests of uncut windows do not depend on where a run ends: they are kept, in memory
+and under ``results/oracles``, and extended for a longer run. Nothing here is ever timed.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.timing.cycle import Cycle
+from experiments.timing.replayed_feed import Cycle
 from experiments.timing.threads import hexadecimal
 from operators.aggregation import reference
 from operators.aggregation.functions import NAMES, TEXT
@@ -35,17 +34,17 @@ from operators.aggregation.plan import AggregationPlan, Text
 from operators.aggregation.sink import WinsetLog, fold_rows
 from operators.core.kernel_keys import closure_digest
 
-# Rows of windows kept for the next cycle; past it they are computed again.
+# Limit for the rows of windows kept for the next cycle; beyond it they are computed again.
 BLOCK_CACHE_BYTES = 512 << 20
-# Lengths of runs whose winsets are kept: those of the rounds before.
+# Run lengths whose winsets are kept: those of previous rounds.
 KEPT_LENGTHS = 64
 UNKNOWN = -1
-# What reading a cut or damaged .npz raises.
+# Exceptions when reading a truncated or damaged .npz.
 UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
 class Expected(NamedTuple):
-    """The winsets of one run, in order; arrays of one length.
+    """The winsets of one run, in order; arrays of equal length.
 
     Attributes
     ----------
@@ -77,7 +76,7 @@ class Oracle:
     cache: Path | None = None
 
     def __post_init__(self) -> None:
-        """Begin with what the cache has."""
+        """Start with the contents of the cache."""
         self._name = NAMES[self.plan.function]
         # Sorting 16-bit codes is several times as fast as sorting 64-bit ones.
         narrow = self.plan.keys <= 1 << 16
@@ -93,7 +92,7 @@ class Oracle:
         self._read_cache()
 
     def expected(self, total: int) -> Expected:
-        """Return every winset of a run of `total` tuples (at least one), kept for the next one."""
+        """Return every winset of a run of `total` tuples (at least one); the result is cached."""
         if total not in self._expected:
             while len(self._expected) >= KEPT_LENGTHS:
                 self._expected.pop(next(iter(self._expected)))
@@ -111,7 +110,7 @@ class Oracle:
             rows.append(len(block))
             digest.append(state)
             window = self._next_window(window)
-        # A winset without rows (no text matched) is put out nowhere.
+        # A winset without rows (no text matched) is not put out.
         kept = np.array(rows, dtype=np.int64) > 0
         arrays = (np.array(column, dtype=np.int64)[kept] for column in (start, rows, digest))
         return Expected(*arrays)
@@ -130,7 +129,7 @@ class Oracle:
             window = self._next_window(window)
         if len(self._start) > known:
             self._write_cache()
-        # A cached chain may be of a longer run: only what this one does not cut is taken.
+        # A cached chain may come from a longer run: only windows that this run does not cut count.
         count = sum(self._end(window) <= total for window in self._start)
         return self._start[:count], self._rows[:count], self._digest[:count]
 
@@ -156,7 +155,7 @@ class Oracle:
         return reference.slice_rows(self.plan, 0, key, value, matched)
 
     def _match(self, first: int, last: int) -> np.ndarray:
-        """Return for each tuple of a slice whether it counts, asking for a text only once."""
+        """Return for each tuple of a slice whether it counts; each text is matched only once."""
         if self._name not in TEXT:
             return np.ones(last - first, dtype=np.int64)
         matched = self.cycle.slice(self._matched, first, last)
@@ -195,7 +194,7 @@ class Oracle:
             with open(self.cache, "rb") as file, np.load(file) as kept:
                 columns = [kept[name].tolist() for name in ("window_start", "rows", "digest")]
         except UNREADABLE:
-            # What a full disk or a crash left of it. It is computed again and replaced.
+            # The remains of a full disk or a crash. The file is computed again and replaced.
             return
         if len({len(column) for column in columns}) == 1:
             self._start, self._rows, self._digest = columns
@@ -216,16 +215,16 @@ class Oracle:
 
 
 def cache_path(folder: Path, dataset_digest: str, query: str, cycle: Cycle, seed: int) -> Path:
-    """Return the cache file of one oracle; an edit of what computes it gives another one."""
+    """Return the cache file of one oracle; an edit of the code that computes it gives another."""
     source = closure_digest(Path(reference.__file__).resolve()) + closure_digest(Path(__file__))
     words = f"{dataset_digest} {query} {len(cycle.feeds)} {cycle.rows} {cycle.span} {seed} {source}"
     return folder / f"{hashlib.sha256(words.encode()).hexdigest()[:24]}.npz"
 
 
 def difference(expected: Expected, log: WinsetLog) -> str | None:
-    """Return the first difference between what came out and what should have, or None.
+    """Return the first difference between the output and the expected output, or None.
 
-    Every closed winset is compared: its start, its rows, and the digest up to it.
+    Every closed winset is compared: the start, the number of rows, and the digest so far.
     """
     for place in range(min(len(expected.digest), len(log.digest))):
         wanted = tuple(int(column[place]) for column in expected)

@@ -1,1 +1,1 @@
-"""How gates are run and timed: the bench, and the loop of a reader."""
+"""Running and timing of gates: the bench, and the loop of a reader."""

@@ -1,7 +1,8 @@
-"""How a gate is benched: one thread a source, one a reader, and the latency of each tuple."""
+"""Bench of the gates: one thread per source, one per reader, and latencies of sampled tuples."""
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -9,36 +10,40 @@ import numpy as np
 
 from datasets import read
 from datasets.read import Streams
-from experiments.families.gate.loops import delivery_word, make_reader_loop
+from experiments.families.gate.loops import SAMPLED_EACH, delivery_word, make_reader_loop
 from experiments.records.columns import CLOSED
-from experiments.timing import cycle
+from experiments.timing import replayed_feed
 from experiments.timing.bench import COOL, WARM, Output, Started, latency_of
-from experiments.timing.cycle import Cycle
+from experiments.timing.memory import bytes_of
+from experiments.timing.replayed_feed import Cycle
 from experiments.timing.threads import ThreadedBench
 from operators.core import histogram
 from operators.core.integers import fold
 from operators.core.jit import kernel
 from operators.core.layout import aligned_words
 from operators.running import control
-from operators.running.crew import Counts, Outcome, Role
 from operators.running.drivers import make_input_loop
+from operators.running.run_threads import Counts, Outcome, Role
 from operators.running.schedule import Schedule
 
 LEAST_TUPLES = 20_000
+# Ten latencies of an open run lie beyond the 99th percentile.
+LEAST_SAMPLES = 1_000
 GATE_ROWS = 1 << 18
 GATE_KEYS = 128
 
 
 class GateBench(ThreadedBench):
-    """A gate: one thread a source, one a reader; every reader sees every tuple."""
+    """A gate: one thread per source, one per reader; every reader sees every tuple."""
 
     def prepare(self, dataset: object) -> None:
-        """Derive the threads, and let the gate itself refuse what it does not take."""
+        """Derive the threads, and let the gate refuse settings that it does not take."""
         self.sources, self.readers = self.settings["sources"], self.settings["readers"]
         self._make_state()
         self.threads = self.sources + self.readers
         self.first_input = self.readers
-        self.least_tuples = self.least_open_tuples = LEAST_TUPLES
+        self.least_tuples = LEAST_TUPLES
+        self.least_open_tuples = math.ceil(LEAST_SAMPLES * SAMPLED_EACH / (COOL - WARM))
         self.tiny_tuples = 2_000
         self.in_flight = self.bound_in_flight(tuples=self.sources)
 
@@ -72,7 +77,11 @@ class GateBench(ThreadedBench):
             Role(f"source {source}", enter, (state, source, feed, total, schedule))
             for source, feed in enumerate(self._cycle.feeds)
         ]
-        return Started(roles, lambda outcome: self._finish(histograms, outcome, total))
+        return Started(
+            roles,
+            lambda outcome: self._finish(histograms, outcome, total),
+            state_bytes=bytes_of(state),
+        )
 
     def _finish(self, histograms: list, outcome: Outcome, total: int) -> Output:
         readers = range(self.readers)
@@ -112,8 +121,8 @@ def _fold_deliveries(total, source, key, value, out):
 def streams(sources: int, seed: int) -> tuple[Cycle, np.ndarray]:
     """Return distinct timestamps 0, 1, 2, ... dealt to `sources` streams by a hash.
 
-    Each source is sorted and the merged order is known, so that a gate's output needs no other gate
-    to be checked.
+    Each source is sorted and the merged order is known, so that checking a gate's output needs no
+    other gate.
 
     Returns
     -------
@@ -128,7 +137,7 @@ def streams(sources: int, seed: int) -> tuple[Cycle, np.ndarray]:
     offsets = np.searchsorted(source[order], np.arange(sources + 1))
     value = scrambled[order]
     dealt = Streams(offsets, rank[order], value % GATE_KEYS, value, rank[order])
-    return cycle.make_cycle(dealt, GATE_ROWS), source
+    return replayed_feed.make_cycle(dealt, GATE_ROWS), source
 
 
 BENCH = GateBench

@@ -1,4 +1,9 @@
-"""The readers of a gate: each reads to the end, checks the order, and folds what it got."""
+"""The readers of a gate: each reads to the end, checks the order, and folds the tuples.
+
+In an open run a reader takes the clock for one tuple in 64. Taking it for every tuple cost 40 ns a
+tuple, which a closed run does not spend: a gate of more than 10.7 M tuples/s could not keep up with
+70 % of the gate's closed-loop throughput.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,20 @@ from operators.running.control import DIGEST, DISORDER, GO, report
 from operators.running.drivers import make_driver
 from operators.running.schedule import due_after, is_open
 
+# The latency of one in this many consecutive tuples is taken.
+SAMPLED_BITS = 6
+SAMPLED_EACH = 1 << SAMPLED_BITS
+
+
+@inlined
+def is_sampled(rank):
+    """Say whether the latency of the tuple of this rank is sampled: one in each 64.
+
+    A hash of the block of 64 selects the tuple. No position in the block is preferred, so that
+    sampling does not alias with anything periodic in the tuples or in their due times.
+    """
+    return rank & (SAMPLED_EACH - 1) == mix64(rank >> SAMPLED_BITS) & (SAMPLED_EACH - 1)
+
 
 @inlined
 def delivery_word(timestamp, source, key, value):
@@ -21,7 +40,7 @@ def delivery_word(timestamp, source, key, value):
 
 @inlined
 def _begin(control, own, *arguments):
-    # Tuples read, their digest, and the timestamp and the source of the last one.
+    # Tuples read, their digest, and the timestamp and source of the last one.
     return 0, 0, -1, -1
 
 
@@ -37,16 +56,16 @@ def make_reader_loop(get_next_ready_tuple, record):
     Parameters
     ----------
     get_next_ready_tuple : callable
-        The gate's.
+        The gate's operation.
     record : callable
-        ``record(histogram, latency_ns, count)``, called for measured tuples of open runs.
+        ``record(histogram, latency_ns, count)``, called for sampled tuples of open runs.
 
     Returns
     -------
     callable
         ``reader_loop(control, own, state, reader, out, histogram, schedule, first, last)``: reads
-        to the END, checks the total order, folds each tuple into a digest, and records the
-        latencies of the tuples of rank `first` to `last` - 1 (none in a closed run).
+        to END, checks the total order, folds each tuple into a digest, and records the
+        latencies of the sampled tuples of rank `first` to `last` - 1 (none in a closed run).
     """
 
     @inlined
@@ -62,7 +81,7 @@ def make_reader_loop(get_next_ready_tuple, record):
             before_time = timestamp
             before_source = source
             digest = fold(digest, delivery_word(timestamp, source, out[2], out[3]))
-            if is_open(schedule) and first <= count and count < last:
+            if is_open(schedule) and first <= count and count < last and is_sampled(count):
                 due = load(control, GO, RELAXED) + due_after(schedule, count)
                 record(histogram, now() - due, 1)
             count += 1

@@ -1,4 +1,4 @@
-"""What a T-Gate looked like after a step, in plain values: free of operators."""
+"""A T-Gate after a step, in plain values: free of operators."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ class GateNode:
     Attributes
     ----------
     label : str
-        Its source's letter and its number there, for example "a2"; "F" for the front.
+        The source's letter and the tuple's number there, for example "a2"; "F" for the front.
     under : str
         The timestamp; "end" for a source's last node, empty for the front and the dummies, which
-        are no tuples.
+        are not tuples.
     height : int
-        Levels that it is on.
+        Number of levels that contain the node.
     state : str
-        "passed" by the reader, "ready" for it, or "waiting". What is no tuple is "passed".
+        "passed" by the reader, "ready" for it, or "waiting". Nodes without a tuple are "passed".
     """
 
     label: str
@@ -34,20 +34,20 @@ class GateSnapshot:
 
     Attributes
     ----------
-    told : str
+    event : str
         The step in words.
     nodes : tuple of GateNode
         From the anchor on, in the order of level 0.
     levels : int
     written : dict of str to int
-        A source's letter to the place, in `nodes`, of its last delivered node.
+        By source letter, the index in `nodes` of the source's last delivered node.
     head : int
-        The place where the reader stands.
+        The index of the reader's position.
     delivered : tuple of str
-        What the reader got in this step: "a1 (3)".
+        The tuples that the reader got in this step: "a1 (3)".
     """
 
-    told: str
+    event: str
     nodes: tuple[GateNode, ...]
     levels: int
     written: dict[str, int]

@@ -1,7 +1,7 @@
 """A T-Gate at work on a handful of tuples, for the notebooks of the papers that have one.
 
-``fill_t_gate`` calls the very operations that are measured, interpreted and one at a time, and
-returns what the gate looks like after each; ``look_at`` looks into one that somebody else fills.
+``fill_t_gate`` calls the measured operations, interpreted and one at a time, and returns a snapshot
+of the gate after each; ``look_at`` inspects a gate filled by other code.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ READ = ("reader", 0)
 
 
 class GateLook(NamedTuple):
-    """The list that a T-Gate at rest is.
+    """The list inside a quiescent T-Gate.
 
     Attributes
     ----------
     nodes : list of array
         The words of each node, from the anchor on, in the order of level 0.
     chain : list of int
-        Their numbers.
+        The nodes' numbers.
     written : list of int
-        By source, the place of its last node.
+        By source, the index of the source's last node.
     head : int
-        The place where reader 0 stands.
+        The index of reader 0's position.
     stop : int
-        The place of the first node that is not ready: it is its source's last.
+        The index of the first node that is not ready: it is its source's last.
     """
 
     nodes: list[np.ndarray]
@@ -46,7 +46,7 @@ class GateLook(NamedTuple):
 
 
 def taken(status: int) -> None:
-    """Raise RuntimeError when a structure has not taken what it was given."""
+    """Raise RuntimeError unless a structure has accepted a tuple."""
     if status != ACCEPTED:
         raise RuntimeError(f"the structure is too small for this demonstration: status {status}")
 
@@ -60,7 +60,7 @@ def chain_of(words: np.ndarray, first: int, link: int, nil: int) -> list[int]:
 
 
 def look_at(state: TGateState) -> GateLook:
-    """Return what a gate has in its list."""
+    """Return the list inside a gate."""
     words = state.nodes.reshape(-1, state.stride)
     chain = chain_of(words, int(state.anchor[0]), gates.NEXT, gates.NIL)
     last = state.private[gates.FINGERS :: state.private_words]
@@ -71,13 +71,12 @@ def look_at(state: TGateState) -> GateLook:
 
 
 def fill_t_gate(deliveries: Sequence[tuple[str, int]], levels: int) -> list[GateSnapshot]:
-    """Deliver tuples to a T-Gate one by one, let a reader take what is ready, and look.
+    """Deliver tuples to a T-Gate one by one, let a reader take ready ones, and take snapshots.
 
     Parameters
     ----------
     deliveries : sequence of (str, int)
-        Letter of the source and timestamp, each source's ascending; READ where the reader's turn
-        is.
+        Letter of the source and timestamp, ascending within a source; READ is the reader's turn.
     levels : int
         Height of the tallest node.
 
@@ -89,19 +88,19 @@ def fill_t_gate(deliveries: Sequence[tuple[str, int]], levels: int) -> list[Gate
     Raises
     ------
     RuntimeError
-        When a delivery is not taken.
+        When a delivery is not accepted.
     """
     operations = T_GATE.operations
     names = sorted({source for source, _ in deliveries} - {READ[0]})
     state = operations.make_state(len(names), 1, 24, levels)
     found = [_snapshot(state, names, f"{len(names)} sources, nothing delivered", ())]
     for source, timestamp in deliveries:
-        got, told = (), f"{source} delivers a tuple at {timestamp}"
+        got, event = (), f"{source} delivers a tuple at {timestamp}"
         if (source, timestamp) == READ:
-            got, told = _read(state, operations, names), "the reader takes what is ready"
+            got, event = _read(state, operations, names), "the reader takes what is ready"
         else:
             taken(operations.insert_tuple(state, names.index(source), timestamp, 0, 0))
-        found.append(_snapshot(state, names, told, got))
+        found.append(_snapshot(state, names, event, got))
     for source in range(len(names)):
         taken(operations.close_source(state, source))
     got = _read(state, operations, names)
@@ -116,9 +115,9 @@ def _read(state, operations, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _snapshot(
-    state: TGateState, names: Sequence[str], told: str, delivered: tuple[str, ...]
+    state: TGateState, names: Sequence[str], event: str, delivered: tuple[str, ...]
 ) -> GateSnapshot:
-    """Return what a gate looks like at rest."""
+    """Return a snapshot of a quiescent gate."""
     look = look_at(state)
     nodes = []
     for place, (words, node) in enumerate(zip(look.nodes, look.chain, strict=True)):
@@ -134,4 +133,4 @@ def _snapshot(
             )
         )
     written = dict(zip(names, look.written, strict=True))
-    return GateSnapshot(told, tuple(nodes), state.levels, written, look.head, delivered)
+    return GateSnapshot(event, tuple(nodes), state.levels, written, look.head, delivered)

@@ -1,23 +1,24 @@
-"""How a join is benched: its threads take tuples from memory and join them.
+"""Bench of the window joins: threads take tuples from memory and join them.
 
 ::
 
     rows of R and S in memory --> [steps of each thread] --> pairs, folded into a digest
 
-Windows are filled by insertion before the clock runs, for one cycle of merges beyond that, and the
-state is kept between slices: filling a large window takes longer than a slice. A slice is whole
-cycles of merges, so that each has its share of them. Keys that drift are another matter: there a
-run is the second phase of the drift, from a fresh state filled by the first; or what is behind the
-first two windows, its throughput told part by part (``ALONG``).
+Windows are filled by insertion before the clock runs, plus one cycle of merges, and the state is
+kept between slices: filling a large window takes longer than a slice. A slice is a whole number of
+merge cycles, so that each slice contains its share of merges. A run over drifting keys is instead
+the second phase of the drift, on a fresh state filled by the first phase; in the phase ``ALONG`` it
+is the whole stream after the first two windows, with the throughput reported part by part.
 
 Source: section 5 of "Parallel Index-based Stream Join on a Multicore CPU". Throughput is that of a
 closed loop.
 
-# ASSUME: the paper's tuples have 12 bytes of payload beside the key, which its indexes do not see
+# ASSUME: the paper's tuples have 12 bytes of payload besides the key, which its indexes do not see
 # ("neither the footprint nor the indexing performance ... are influenced by tuple size"); here the
 # sliding window keeps the key alone.
-# ASSUME: pairs are handed to a digest that does not depend on their order within a probe, as an
-# index has them in the order of keys; ``replay`` puts them in order.
+# ASSUME: the digest does not depend on the order of the pairs of a probe, since an index returns
+# them in key order. If a join gives pairs out as they are found, the digest depends on no order
+# at all. ``replay`` sorts the pairs.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ import numpy as np
 
 from datasets import read
 from datasets.band_join_keys.keys import PHASES
+from experiments.dataset_of import dataset_path
 from experiments.families.join import expected, loops, threads
 from experiments.families.join.columns import (
     ALONG,
@@ -42,10 +44,17 @@ from experiments.families.join.columns import (
     TASKS,
 )
 from experiments.families.join.streams import Keys, half_width_for, keys_of
-from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import Output, Request, Started, data_of
-from experiments.timing.threads import Run, ThreadedBench, guess, on_grid
+from experiments.timing.memory import bytes_of
+from experiments.timing.threads import (
+    MOST_STRETCH,
+    SCHEDULER_ROUNDS,
+    Run,
+    ThreadedBench,
+    guess,
+    on_grid,
+)
 from operators.contract import UsageError
 from operators.core import histogram
 from operators.core.atomics import now
@@ -55,21 +64,23 @@ from operators.join.family import SELF, Timing
 from operators.join.feed import NOTHING, Feed, in_turns
 from operators.join.shared_state import forget_latency, latency_of
 from operators.running.calibration import clock_cost_ns
-from operators.running.crew import Outcome
+from operators.running.run_threads import Outcome
 from operators.running.schedule import Schedule
 
 # ASSUME: "almost no inserts" (section 5.3) is less than a hundredth of an equal share.
 IDLE = 0.01
-# Of more subindexes than the paper draws, neighbours are told together; a share to a millionth.
+# Above this many subindexes, more than the paper draws, neighbours are reported together; shares
+# are rounded to six decimals.
 MOST_PLACES, DECIMALS = 1_024, 6
-# Of a stream that drifts: sixteenths that fill the windows before it is looked at part by part, and
-# the parts of a sixteenth, which is a window of the paper's.
+# Of a drifting stream: the sixteenths that fill the windows before the throughput is reported in
+# parts, and the parts per sixteenth (one of the paper's windows).
 FILLED, PARTS_A_WINDOW = 2, 4
-# What the filled windows of a process may take; those not run for longest are filled again.
+# Memory limit for the filled windows of a process; the least recently run ones are dropped first.
 MOST_KEPT_BYTES = 8 << 30
-# Parameters of a few values that are words of a state: kernels are the same at each of them.
+# Parameters with few values that are stored in the state: the compiled kernels do not depend on
+# them.
 WORDS = {"descents", "merge", "attached", "pages"}
-# A slice has a few cycles of merges where they are short.
+# A slice has at least this many merge cycles where cycles are short.
 LEAST_CYCLES = 2
 
 _kept: OrderedDict[int, tuple[JoinBench, int]] = OrderedDict()
@@ -85,7 +96,7 @@ class JoinBench(ThreadedBench):
     own_phases = (STEPS, TASKS, ALONG)
 
     def prepare(self, dataset: object) -> None:
-        """Look at what settings have to do with each other."""
+        """Check the settings against each other."""
         settings = self.settings
         self.sides = 1 if settings["kind"] == SELF else 2
         self._drifts = settings["keys"] == "drift"
@@ -94,19 +105,19 @@ class JoinBench(ThreadedBench):
             raise UsageError("drifting keys are one stream; give kind=self")
         if not self._drifts and settings["drift"]:
             raise UsageError("drift is a setting of drifting keys; give keys=drift")
-        self.threads = self.parameters.get("threads", 1)
-        # Parameters of a few values, such as an index, choose what is compiled.
+        self.threads = self.parameters.get("threads", 1) + self.variant.operations.collectors
+        # Parameters with a few choices, such as an index, select the compiled kernels.
         choices = {each.name for each in self.variant.parameters if each.choices}
         chosen = sorted(choices - WORDS)
         self.kernels = " ".join(str(settings[name]) for name in chosen)
         self._state: Any = None
 
     def kernels_key(self, phase: str = CLOSED) -> tuple:
-        """Return what tells the kernels of a phase: along the stream they are those of any run."""
+        """Return the key of a phase's compiled kernels; ``ALONG`` uses those of a closed run."""
         return super().kernels_key(CLOSED if phase == ALONG else phase)
 
     def load(self) -> None:
-        """Read the keys, and find the half width of the band."""
+        """Read the keys, and derive the half width of the band."""
         settings = self.settings
         folder = dataset_path(self._named, "keys")
         info = read.read_info(folder)
@@ -126,19 +137,22 @@ class JoinBench(ThreadedBench):
         self.data = data_of(info)
 
     def measure(self, request: Request) -> Run:
-        """Run once; along the stream its length is that of the stream."""
+        """Run once; the run of ``ALONG`` is as long as the stream."""
         if request.phase == ALONG:
             request = replace(request, tuples=self._sixteenths(sum(PHASES) - FILLED))
         return super().measure(request)
 
     def _sixteenths(self, parts: int) -> int:
-        """Return the tuples of so many sixteenths of a stream that drifts."""
+        """Return the tuples in `parts` sixteenths of a drifting stream."""
         return len(self._keys.r) * parts // sum(PHASES)
 
     def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
-        """Return how many tuples a slice has: whole cycles of merges; a whole drift."""
+        """Return the tuples of a slice: whole cycles of merges, or a whole drift."""
         if self._drifts:
             return self._sixteenths(PHASES[1])
+        rounds = SCHEDULER_ROUNDS * self.round_seconds
+        if rounds <= MOST_STRETCH * seconds:
+            seconds = max(seconds, rounds)
         tuples = on_grid(guess(self, limit_seconds) * seconds)
         cycle = self.sides * self._cycle
         least = LEAST_CYCLES if cycle < tuples else 1
@@ -149,12 +163,12 @@ class JoinBench(ThreadedBench):
         return 0, total
 
     def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
-        """Return the threads of one run, its windows filled.
+        """Return the threads of one run, with filled windows.
 
         Raises
         ------
         UsageError
-            When a rate is asked for.
+            When a rate is given.
         """
         if schedule:
             raise UsageError("a join is run as fast as it goes and takes no rate; give --rate max")
@@ -170,11 +184,13 @@ class JoinBench(ThreadedBench):
         step = self._step(timing)
         roles = threads.roles_of(operations, step, state, session, self._feed(first + rows), part)
         return Started(
-            roles, lambda outcome: self._finish(outcome, first, rows, phase, merged, got)
+            roles,
+            lambda outcome: self._finish(outcome, first, rows, phase, merged, got),
+            state_bytes=bytes_of(state),
         )
 
     def _rows(self) -> int:
-        """Return how many rows were joined since the windows were made."""
+        """Return how many rows were joined since the state was made."""
         return int(self._session[loops.TUPLES]) // self.sides
 
     def _step(self, timing: Timing | None = None) -> Callable[..., int]:
@@ -187,9 +203,9 @@ class JoinBench(ThreadedBench):
         )
 
     def _fill(self, sixteenths: int = PHASES[0]) -> None:
-        """Make the state and fill its windows, unless they are full already.
+        """Make the state and fill the windows, unless they are full already.
 
-        Of a stream that drifts, so many sixteenths go into a fresh state.
+        Of a drifting stream, `sixteenths` are filled into a fresh state.
         """
         if self._state is None or self._drifts:
             operations, window = self.variant.operations, self.settings["window"]
@@ -206,7 +222,7 @@ class JoinBench(ThreadedBench):
         _keep(self, bytes_of(self._state))
 
     def forget(self) -> None:
-        """Give the filled windows up; the next run fills them again."""
+        """Drop the filled windows; the next run fills them again."""
         self._state = None
 
     def _finish(
@@ -215,7 +231,7 @@ class JoinBench(ThreadedBench):
         operations, session = self.variant.operations, self._session
         joined, pairs = self._rows() - first, int(session[loops.PAIRS])
         digest = int(session[loops.DIGEST])
-        wanted, wanted_pairs = self._expected.digest(first, joined)
+        wanted, wanted_pairs = self._expected.digest(first, joined, operations.ordered)
         problem = None
         if joined != rows:
             problem = f"{joined * self.sides} of {rows * self.sides} tuples were joined"
@@ -234,7 +250,7 @@ class JoinBench(ThreadedBench):
             "along_stream": self._along(outcome) if phase == ALONG else None,
         }
         if problem:
-            # What it holds is not to be trusted: the next run begins anew.
+            # The state cannot be trusted: the next run starts with a fresh one.
             self.forget()
         return Output(pairs, digest, wanted, problem, None, extra)
 
@@ -252,7 +268,7 @@ class JoinBench(ThreadedBench):
         }
 
     def _task_times(self, phase: str) -> dict[str, Any]:
-        """Return what tasks, and tuples, took in the run, in us."""
+        """Return the time that tasks, and tuples, took in the run, in us."""
         if phase != TASKS:
             return dict.fromkeys(TASK_COLUMNS)
         found = [
@@ -263,7 +279,7 @@ class JoinBench(ThreadedBench):
         return dict(zip(TASK_COLUMNS, found, strict=True))
 
     def _along(self, outcome: Outcome) -> dict[str, list[float]]:
-        """Return where in the stream the middle of each part is, and the tuples/s there."""
+        """Return the middle of each part, as a position in the stream, and the tuples/s there."""
         session = self._session
         parts, part = int(session[loops.PARTS]), int(session[loops.PART])
         ended = session[loops.ENDED : loops.ENDED + parts]
@@ -272,23 +288,8 @@ class JoinBench(ThreadedBench):
         return {"place": place.tolist(), "tps": (part / took).round(1).tolist()}
 
 
-def bytes_of(state: Any) -> int:
-    """Return the bytes of all arrays of a state, each once, however many threads see it."""
-    return sum(_arrays_of(state).values())
-
-
-def _arrays_of(state: Any) -> dict[int, int]:
-    """Return the bytes of each array by where it begins."""
-    if isinstance(state, tuple):
-        found: dict[int, int] = {}
-        for each in state:
-            found |= _arrays_of(each)
-        return found
-    return {state.ctypes.data: state.nbytes} if isinstance(state, np.ndarray) else {}
-
-
 def _more(inserted: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Return what subindexes got since; there may be a few more of them, or fewer, than before."""
+    """Return the inserts per subindex since `before`; the number of subindexes may have changed."""
     more = inserted.copy()
     common = min(len(more), len(before))
     more[:common] -= before[:common]
@@ -296,7 +297,7 @@ def _more(inserted: np.ndarray, before: np.ndarray) -> np.ndarray:
 
 
 def _keep(bench: JoinBench, used: int) -> None:
-    """Note that a bench has windows that are full, and let others go where there are too many."""
+    """Note that a bench has filled windows; drop the least recently used ones over the limit."""
     _kept[id(bench)] = (bench, used)
     _kept.move_to_end(id(bench))
     while len(_kept) > 1 and sum(each for _, each in _kept.values()) > MOST_KEPT_BYTES:
@@ -305,9 +306,9 @@ def _keep(bench: JoinBench, used: int) -> None:
 
 
 def shares_of(inserted: np.ndarray) -> dict[str, Any]:
-    """Return how inserts spread over subindexes.
+    """Return how the inserts spread over subindexes.
 
-    The share of the inserts that each got, that of the busiest, and the share of idle subindexes.
+    That is the share of each subindex, the share of the busiest, and the share of idle subindexes.
     """
     if not inserted.sum():
         return {"inserts": None, "busiest_share": None, "idle_share": None}
@@ -322,7 +323,8 @@ def shares_of(inserted: np.ndarray) -> dict[str, Any]:
 
 
 BENCH = JoinBench
-# Run at full rate for minutes by ``make soak``; when it has ended the oracle goes through the rows.
+# Run at full rate for minutes by ``make soak``; afterwards the oracle checks the rows.
 SOAKED: dict[str, dict] = {
-    name: {} for name in ("pim-tree", "round-robin", "pim-tree-parallel", "bw-tree", "olc-tree")
+    name: {}
+    for name in ("pim-tree", "round-robin-as-printed", "pim-tree-parallel", "bw-tree", "olc-tree")
 }

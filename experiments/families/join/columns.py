@@ -1,4 +1,4 @@
-"""What a join's raw results have beside the common columns."""
+"""Columns of a join's raw results besides the common ones, and the quantities made of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from datasets.band_join_keys.keys import PHASES as DRIFT_PHASES
-from experiments.declare import EACH_PROCESS, Beside, Phase, Quantity
+from experiments.declare import EACH_PROCESS, Overhead, Phase, Quantity
 from experiments.records.columns import CLOSED, Column
 
 STEPS = "steps"
-"""A closed run in which some tuples have a clock beside each step."""
+"""A closed run that takes the clock around each step of some tuples."""
 
 TASKS = "tasks"
 """A closed run of several threads in which each task, and each tuple, is timed."""
@@ -21,7 +21,7 @@ ALONG = "along the stream"
 
 BY_PHASE = f"unless {STEPS}"
 
-# What is timed of tasks, and which of its values are told.
+# The timed intervals of a task, and the statistics reported of each.
 TASK_TIMES = {
     "task": "from taking a task until its tuples have their partners and are indexed",
     "end_to_end": "from taking a tuple to giving its partners out",
@@ -72,13 +72,13 @@ COLUMNS = (
     ),
 )
 
-# Windows are made and filled, a row of them; and the oracle looks for the partners of a slice's
-# tuples, by its length (two cores of a Xeon "Sapphire Rapids").
+# Seconds to make and fill windows, per row; and the oracle's time to find the partners of a slice's
+# tuples, as a share of the slice (two cores of a Xeon "Sapphire Rapids").
 FILL_SECONDS, ORACLE_SHARE = 3.3e-7, 0.8
-# Windows are joined at so many tuples/s or more; a slice is a cycle of merges at least.
+# Joins run at this many tuples/s or more; a slice is at least one cycle of merges.
 JOINED_TPS = 2.5e6
-# From this window on joins of several threads over one index are measured in one process alone:
-# their cycles have millions of tuples.
+# From this window on, joins of several threads over one index are measured in a single process:
+# their merge cycles have millions of tuples.
 LARGE = 1 << 20
 
 
@@ -86,8 +86,8 @@ def _fill_seconds(settings: Mapping[str, Any]) -> float:
     return FILL_SECONDS * (settings["window"] + _cycle(settings))
 
 
-def _beside_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
-    """Return how much longer than a slice a run takes, its oracle among it."""
+def _extra_run_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
+    """Return how much longer than a slice a run takes, including the oracle."""
     tuples = _sides(settings) * _cycle(settings)
     if settings["keys"] == "drift":
         tuples = DRIFT_PHASES[1] * settings["window"]
@@ -100,7 +100,7 @@ def _processes(settings: Mapping[str, Any]) -> int | None:
 
 
 def _cycle(settings: Mapping[str, Any]) -> float:
-    """Return the tuples of a stream between two merges, 0 where there are none."""
+    """Return the tuples of a stream between two merges, 0 where nothing is merged."""
     return settings.get("merge_ratio", 0) * settings["window"]
 
 
@@ -108,23 +108,23 @@ def _sides(settings: Mapping[str, Any]) -> int:
     return 2 if settings["kind"] == "two-way" else 1
 
 
-BESIDE = Beside(_fill_seconds, _beside_seconds, _processes)
-# Along a stream that drifts: 14 windows are joined at two million tuples/s or more, and then comes
+OVERHEAD = Overhead(_fill_seconds, _extra_run_seconds, _processes)
+# Along a drifting stream: 14 windows are joined at two million tuples/s or more, then checked by
 # the oracle.
 ALONG_SECONDS = 14 * (1 + ORACLE_SHARE) / 2e6
 PHASES = (Phase(ALONG, EACH_PROCESS, lambda settings, _: ALONG_SECONDS * settings["window"]),)
 
 
-# A step takes 20 to 100 ns and a clock as much, and what is timed by itself does not overlap with
-# the next step, as it otherwise does: alone the stamped steps add up to as much as one and a half
-# times what a tuple takes. So they say how the time of a tuple is split, and not how long it is;
-# what the driver does (keys from memory, the digest of the pairs) is split alike.
+# A step takes 20 to 100 ns and reading the clock as much; a timed step also cannot overlap with the
+# next one, as it otherwise does, so that the timed steps add up to as much as one and a half times
+# the time of a tuple. The clocks therefore give shares of a tuple's time, not durations; the
+# driver's work (keys from memory, the digest of the pairs) is split in the same proportions.
 
 
 def _step(name: str, words: str, label: str) -> Quantity:
     def mean_ns(row: Mapping[str, Any]) -> float | None:
         spent = row["step_seconds"] or {}
-        # A step that an index does not have takes less than a clock can tell.
+        # A step that an index does not have takes less than the clock can resolve.
         if not spent.get(name) or not row["tuples"]:
             return None
         whole = (row["seconds"] - row["merge_seconds"]) / row["tuples"]
@@ -139,9 +139,9 @@ def _step(name: str, words: str, label: str) -> Quantity:
         better="lower",
         phase=STEPS,
         absent="when the run failed, or the index has no such step",
-        whole="Time a tuple (ns)",
-        short=name,
-        of=mean_ns,
+        total_label="Time a tuple (ns)",
+        short_label=name,
+        compute=mean_ns,
     )
 
 
@@ -177,9 +177,9 @@ def _footprint(name: str, meaning: str, label: str, *components: str) -> Quantit
         better="lower",
         phase=CLOSED,
         timed=False,
-        whole="Bytes a tuple",
-        short=name,
-        of=_bytes(*components),
+        total_label="Bytes a tuple",
+        short_label=name,
+        compute=_bytes(*components),
     )
 
 
@@ -215,7 +215,7 @@ def _task_time(name: str, label: str, rank: str) -> Quantity:
 
 
 def _of_drift(name: str, meaning: str, label: str, begin: float, end: float) -> Quantity:
-    """Return the throughput between two places of the stream, in sixteenths of it."""
+    """Return the throughput between two positions of the stream, in sixteenths."""
 
     def mean_tps(row: Mapping[str, Any]) -> float | None:
         found = row["along_stream"]
@@ -223,7 +223,7 @@ def _of_drift(name: str, meaning: str, label: str, begin: float, end: float) -> 
             return None
         place, rates = (np.array(found[each]) for each in ("place", "tps"))
         inside = rates[(place > begin) & (place < end)]
-        # Parts have as many tuples each, so that times are what is added.
+        # Parts have equally many tuples, so that the times are added.
         return float(len(inside) / (1 / inside).sum()) if len(inside) else None
 
     return Quantity(
@@ -235,7 +235,7 @@ def _of_drift(name: str, meaning: str, label: str, begin: float, end: float) -> 
         better="higher",
         phase=ALONG,
         absent=f"unless {ALONG}",
-        of=mean_tps,
+        compute=mean_tps,
     )
 
 
@@ -255,8 +255,8 @@ QUANTITIES = (
         better="lower",
         phase=STEPS,
         absent="when the run failed, or nothing is merged",
-        short="merge",
-        of=_merge_ns,
+        short_label="merge",
+        compute=_merge_ns,
     ),
     Quantity(
         name="merge_share",
@@ -268,7 +268,7 @@ QUANTITIES = (
         better="lower",
         phase=CLOSED,
         absent="when the run failed, or nothing is merged",
-        of=_merge_share,
+        compute=_merge_share,
     ),
     _footprint("search", "T_S", "Search tree (bytes a tuple)", "search"),
     _footprint("insert", "T_I, or the B+-Tree", "Insert tree, B+-Tree (bytes a tuple)", "insert"),
@@ -289,7 +289,7 @@ QUANTITIES = (
         phase=CLOSED,
         absent="unless keys drift",
         timed=False,
-        of=_insert_share,
+        compute=_insert_share,
     ),
     _share("busiest_share", "share of the inserts that the busiest subindex got",
            "Busiest subindex (share of inserts)"),

@@ -1,12 +1,12 @@
-"""The oracle of a join: for each tuple its partners, from sorted rows, without any index.
+"""The oracle of a join: each tuple's partners, from sorted rows, without any index.
 
-Rows are cut into parts as long as a window, and each part is sorted by key. What a tuple may meet
-lies in two or three parts: the keys of its band are gone through in each of them, and those outside
-of its window left out by their positions. It shares nothing with the operators but the word that a
-list of partners is folded into.
+Rows are cut into parts as long as a window, and each part is sorted by key. The candidates of a
+tuple lie in two or three parts: in each, the keys of the tuple's band are scanned, and those
+outside its window are left out by position. The oracle shares nothing with the operators but the
+word into which a list of partners is folded.
 
-What a tuple meets does not depend on the variant, so that the words are kept for all variants that
-join the same rows.
+The partners of a tuple do not depend on the variant, so that the words are kept for all variants
+that join the same rows.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from typing import TypeVar
 import numpy as np
 
 from experiments.families.join.streams import Keys
-from operators.core.integers import fold, mix64, wrapping_add
+from operators.core.integers import fold, mix64, wrapping_add, wrapping_mul
 from operators.core.jit import kernel
 
-# Rows of a part, at least.
+# Minimum rows of a part.
 LEAST_PART = 1 << 12
-# Rows that are looked at together, at least, and as a share of the window: more of them are nearer
-# to one another by key, and more than a run asks for are looked at for nothing.
+# Rows of a block: a minimum, and a share of the window. A larger block has rows nearer to one
+# another by key, but rows beyond the run's end are computed for nothing.
 LEAST_BLOCK, BLOCKS_A_WINDOW = 1 << 12, 8
-# Rows whose words are kept, and rows of a stream that are kept sorted: what the variants of a
+# Rows whose words are kept, and rows of a stream that are kept sorted: as many as the variants of a
 # setting join in a few rounds.
 KEPT_ROWS = 1 << 23
-# A block meets so many parts, at most.
+# A block meets at most this many parts.
 LEAST_KEPT = 3
 
 Name, Made = TypeVar("Name"), TypeVar("Made")
 
 
 class Expected:
-    """The partners of every tuple of a join: a word of them, and how many they are.
+    """The partners of every tuple of a join: a word that hashes them, and their number.
 
     Parameters
     ----------
@@ -55,8 +55,11 @@ class Expected:
         self._parts: list[OrderedDict[int, tuple[np.ndarray, np.ndarray]]]
         self._parts = [OrderedDict() for _ in range(sides)]
 
-    def digest(self, first: int, rows: int) -> tuple[int, int]:
-        """Return the digest of the rows from `first` on, and how many pairs they have."""
+    def digest(self, first: int, rows: int, ordered: bool = True) -> tuple[int, int]:
+        """Return the digest of `rows` rows from `first` on, and the number of their pairs.
+
+        The digest is that of the pairs in arrival order, or, unless `ordered`, that of their set.
+        """
         out = np.zeros(2, dtype=np.int64)
         for number in range(first // self._step, -(-(first + rows) // self._step)):
             begin = number * self._step
@@ -64,17 +67,20 @@ class Expected:
             words, counts = _kept_or_made(
                 self._blocks, number, lambda number=number: self._block(number), self._step
             )
-            _fold_words(words[part].reshape(-1), counts[part].reshape(-1), out)
+            if ordered:
+                _fold_words(words[part].reshape(-1), counts[part].reshape(-1), out)
+            else:
+                _add_words(begin + part.start, words[part], counts[part], out)
         return int(out[0]), int(out[1])
 
     def _block(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the words of a block of rows and their numbers of partners."""
+        """Return the words of a block of rows, and each row's number of partners."""
         begin, sides = number * self._step, len(self._streams)
         words, counts = (np.zeros((self._step, sides), np.int64) for _ in range(2))
         first, last = max(begin - self._window, 0), begin + self._step - 1
         for side in range(sides):
             probes = _sorted(self._rows(side, begin, self._step))
-            # The S tuple of a row comes behind its R tuple, which it may meet.
+            # The S tuple of a row comes after its R tuple, which it may meet.
             behind = begin + int(sides == 2 and side == 1)
             for part in range(first // self._part, last // self._part + 1):
                 _add_partners(*probes, *self._sorted_part(sides - 1 - side, part),
@@ -84,7 +90,7 @@ class Expected:
         return words, counts
 
     def _sorted_part(self, side: int, part: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the keys of a part of a stream, sorted, and where in it they came."""
+        """Return the sorted keys of a part of a stream, and the position of each in the part."""
         return _kept_or_made(
             self._parts[side],
             part,
@@ -93,16 +99,16 @@ class Expected:
         )
 
     def _rows(self, side: int, begin: int, rows: int) -> np.ndarray:
-        """Return keys of a stream, which begins again behind its last row."""
+        """Return keys of a stream, which starts again after the last row."""
         return np.take(self._streams[side], np.arange(begin, begin + rows), mode="wrap")
 
 
 def _kept_or_made(
     kept: OrderedDict[Name, Made], name: Name, make: Callable[[], Made], rows: int
 ) -> Made:
-    """Return what is kept under a name, so many rows of it, made first where it is not there.
+    """Return the cached value of a name, made first if missing; a value holds `rows` rows.
 
-    What was not asked for lately is let go.
+    The least recently used values are dropped.
     """
     if name not in kept:
         kept[name] = make()
@@ -113,9 +119,10 @@ def _kept_or_made(
 
 
 def _sorted(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return int32 keys in their order, and where they stood.
+    """Return int32 keys in ascending order, and the original position of each.
 
-    Both in one word, since numbers are sorted several times as fast as indirectly.
+    Key and position share a word, since sorting numbers is several times as fast as an indirect
+    sort.
     """
     words = np.left_shift(keys, 32, dtype=np.int64)
     words += np.arange(len(keys))
@@ -127,10 +134,10 @@ def _sorted(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _add_partners(
     probes, rows, keys, places, begin, behind, window, half_width, words, counts
 ):  # fmt: skip
-    """Add the partners that lie in the part of the other stream which begins at `begin`.
+    """Add the partners that lie in the part of the other stream that begins at `begin`.
 
-    Probes and keys are sorted, so that a band's ends lie where they did for the probe before, or
-    behind it. Each key in it is mixed, one outside of the window too, in a loop without branches.
+    Probes and keys are sorted, so that the ends of a band never move back from one probe to the
+    next. Every key in the band is mixed, even one outside the window, in a loop without branches.
     """
     least, most = 0, 0
     for probe in range(len(probes)):
@@ -161,6 +168,17 @@ def _fold_words(words, counts, out):
         pairs += counts[place]
     out[0] = digest
     out[1] = pairs
+
+
+@kernel
+def _add_words(first, words, counts, out):
+    """Add the words of the rows from `first` on, by side, to the digest of a set of pairs."""
+    for row in range(words.shape[0]):
+        for side in range(words.shape[1]):
+            partners = wrapping_add(words[row, side], -counts[row, side])
+            word = wrapping_mul(mix64(2 * (first + row) + side) | 1, partners)
+            out[0] = wrapping_add(out[0], word)
+            out[1] += counts[row, side]
 
 
 @lru_cache(maxsize=64)

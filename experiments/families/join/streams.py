@@ -12,9 +12,9 @@ from datasets import read
 from datasets.band_join_keys.keys import MOST_KEY, drifting_keys, saturated
 from operators.contract import UsageError
 
-# Match rates are counted by so many probes, on as many windows as hold so many of them.
+# A match rate is counted over this many probes, spread over as many windows as that allows.
 PROBES = 1 << 17
-# ASSUME: the paper names the match rate and not how exactly it is met.
+# ASSUME: the paper names the match rate but not how exactly it is met.
 TOLERANCE = 0.02
 
 
@@ -24,7 +24,7 @@ class Keys(NamedTuple):
     Attributes
     ----------
     r, s : int32 arrays (rows,)
-        The same array for what has one stream only.
+        The same array twice for a self join.
     """
 
     r: np.ndarray
@@ -46,15 +46,16 @@ def keys_of(folder: Path, distribution: str, drift: float, sigma: float) -> Keys
 def half_width_for(
     folder: Path, distribution: str, drift: float, sigma: float, window: int, rate: float
 ) -> int:
-    """Return the half width at which a tuple has so many partners on average.
+    """Return the half width at which a tuple has `rate` partners on average.
 
-    Counted on the first windows of the data: each holds as many tuples as a window does, and the
-    probes that follow it are held against it.
+    Counted on the first windows of the data: each has `window` tuples, and is probed with the
+    tuples that follow it.
 
     Raises
     ------
     UsageError
-        When no half width comes within ``TOLERANCE`` of the rate: of keys as dense as these.
+        When there are fewer rows than a window needs, or no half width comes within ``TOLERANCE``
+        of the rate: the keys are too dense.
     """
     keys = keys_of(folder, distribution, drift, sigma)
     if rate == 0:
@@ -71,8 +72,8 @@ def half_width_for(
     held = [np.sort(keys.s[begin : begin + window]) for begin in begins]
     share = max(PROBES // windows, 1)
     probes = [keys.r[begin + window : begin + window + share] for begin in begins]
-    # Rows behind the last window there may be none: its probes begin the data again. Sorted ones
-    # are found near to one another.
+    # No rows may follow the last window: its probes then start from the beginning of the data.
+    # Sorted probes are faster to search.
     probes = [np.sort(each if len(each) else keys.r[:share]).astype(np.int64) for each in probes]
 
     def met(half: int) -> float:

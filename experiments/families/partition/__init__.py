@@ -1,1 +1,1 @@
-"""How worklists of partitioned operators are run and timed."""
+"""Running and timing of worklists of partitioned operators."""

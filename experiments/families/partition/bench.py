@@ -1,4 +1,4 @@
-"""How the worklist of a partitioned operator is benched: one producer, workers, and in order.
+"""Bench of the worklists of a partitioned operator: a producer, workers, and a reorder buffer.
 
 ::
 
@@ -7,16 +7,15 @@
                                        ...                            |
           ^------------------- at most `slots` tuples ahead ----------+
 
-Keys are drawn from a normal distribution and kept where they lie in [-1, 1]; partitions are ranges
-of equal width (section 7.2.1), of the partitioned queue no more than its workers. What a tuple is
-worth follows from its place and from its partition's state, which goes on with each tuple: a tuple
-processed too early or twice shows in all that comes after.
+Keys are drawn from a normal distribution and kept if they lie in [-1, 1]; partitions are ranges of
+equal width (section 7.2.1). The partitioned queue has at most one partition per worker. A tuple's
+output depends on its position and on the state of the partition, which every tuple advances: a
+tuple processed too early or twice changes all later outputs of the partition.
 
-Processing latency is that of markers, from the begin of the work on a tuple to the moment at which
+Processing latency is that of markers, from the start of the work on a tuple to the moment at which
 its output left the reorder buffer (section 7.2.2).
 
-# ASSUME: the values of sigma are lost from the paper's text, and with sigma 0 keys are uniform
-# here.
+# ASSUME: the values of sigma are lost from the paper's text; here sigma 0 means uniform keys.
 """
 
 from __future__ import annotations
@@ -30,9 +29,10 @@ from experiments.families.partition.loops import make_producer_loop, make_worker
 from experiments.families.reorder import receiver
 from experiments.families.reorder.bench import ROWS, output_of, outputs_of, sending
 from experiments.families.reorder.receiver import MARKED, Downstream
-from experiments.families.saturated import MARKERS_A_RUN, processing_of
+from experiments.families.saturated_source import MARKERS_A_RUN, processing_of
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import COOL, WARM, Output, Started
+from experiments.timing.memory import bytes_of
 from experiments.timing.threads import ThreadedBench, trial_of
 from operators import registry
 from operators.contract import UsageError
@@ -42,10 +42,10 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
 from operators.partition.shape import PARTITIONS_OF_WORKERS
 from operators.running.calibration import products_of
-from operators.running.crew import Counts, Outcome, Role
+from operators.running.run_threads import Counts, Outcome, Role
 from operators.running.schedule import Schedule
 
-# Keys are drawn so many at once until enough of them lie in [-1, 1]: at sigma 6 an eighth does.
+# Keys drawn per batch until enough of them lie in [-1, 1]: at sigma 6 an eighth of them does.
 DRAWN_AT_ONCE = 1 << 14
 
 
@@ -53,7 +53,7 @@ class PartitionBench(ThreadedBench):
     """A partitioned worklist between a producer and workers, and a reorder buffer behind them."""
 
     def prepare(self, dataset: object) -> None:
-        """Derive the threads, and let the worklist itself refuse what it does not take."""
+        """Derive the threads, and let the worklist refuse settings that it does not take."""
         settings = self.settings
         self.workers, self.slots = settings["workers"], settings["slots"]
         self.partitions = settings["partitions"] or self.workers
@@ -111,7 +111,11 @@ class PartitionBench(ThreadedBench):
         add = make_producer_loop(operations.add_input, self._buffer.next_serial)
         given = (worklist, buffer, self._drawn, self.slots, total, schedule)
         roles.append(Role("producer", add, given))
-        return Started(roles, lambda outcome: self._finish(downstream, outcome, total))
+        return Started(
+            roles,
+            lambda outcome: self._finish(downstream, outcome, total),
+            state_bytes=bytes_of((worklist, buffer, states)),
+        )
 
     def _finish(self, downstream: Downstream, outcome: Outcome, total: int) -> Output:
         worth = outputs_of(np.full(ROWS, self._products, dtype=np.int64), total)
@@ -138,7 +142,7 @@ def partitions_of(sigma: float, partitions: int, seed: int) -> np.ndarray:
     Parameters
     ----------
     sigma : float
-        Of the normal distribution of keys around 0; 0 for uniform keys.
+        Standard deviation of the normal distribution of keys around 0; 0 for uniform keys.
     partitions, seed : int
 
     Returns

@@ -1,8 +1,8 @@
-"""What a partitioned worklist's raw results have beside the common columns."""
+"""Columns of a partitioned worklist's raw results besides the common ones, and quantities."""
 
 from __future__ import annotations
 
-from experiments.families.saturated import MARKED, PROCESSING
+from experiments.families.saturated_source import MARKED, PROCESSING
 
 COLUMNS = (MARKED,)
 QUANTITIES = PROCESSING

@@ -1,9 +1,9 @@
 """The threads of a partition bench: one producer, and workers that process and send.
 
-The producer adds a tuple when it is fewer than ``slots`` ahead of what was sent: so an output
-always has its slot in the reorder buffer, and no worker has to wait with one in its hands. A worker
-that did could wait for ever where workers are fewer than partitions: what is next may lie in one
-that nobody serves.
+The producer adds a tuple only while it is fewer than ``slots`` ahead of the last sent output: an
+output thus always has a slot in the reorder buffer, and no worker waits while holding one. With
+fewer workers than partitions, workers that did could wait forever: the next output may belong to a
+partition that nobody serves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OUTPUT_MASK = (1 << 62) - 1
 
 @inlined
 def operate(states, partition, word):
-    """Process a tuple: the state of its partition goes on, and is the output."""
+    """Process a tuple: advance the state of the tuple's partition and return it as the output."""
     own = partition * LINE_WORDS
     states[own] = fold(states[own], word)
     return states[own] & OUTPUT_MASK
@@ -42,7 +42,7 @@ def make_producer_loop(add_input, next_serial):
     -------
     callable
         ``producer_loop(control, own, state, buffer, partitions, slots, total, schedule)``: adds
-        `total` tuples, whose partitions are `partitions` again and again.
+        `total` tuples, whose partitions repeat `partitions`.
     """
 
     @inlined
@@ -67,14 +67,14 @@ def make_producer_loop(add_input, next_serial):
         if is_open(schedule):
             due = load(control, GO, RELAXED) + due_after(schedule, serial)
             if wait_until(control, own, due) < due:
-                return NOT_READY, (serial, due)  # told to stop
+                return NOT_READY, (serial, due)  # stopped
         serial += 1
         tuple_of = (serial, partitions[place], place)
         status = add_near(state, buffer, slots, *tuple_of)
         if status == FULL:
             status = insist(control, own, state, buffer, slots, *tuple_of)
         if status == FULL:
-            return NOT_READY, (serial, due)  # told to stop
+            return NOT_READY, (serial, due)  # stopped
         store(control, own + PROGRESS, serial, RELAXED)
         return (READY if status == ACCEPTED else status), (serial, due)
 
@@ -107,7 +107,7 @@ def make_worker_loop(next_input, processed, leave, send):
                 return NO_OUTPUT_SLOT, count
             processed(state, worker)
             count += 1
-            if own != BLOCKS:  # there the receiver notes how far the run is
+            if own != BLOCKS:  # in worker 0's words the receiver reports the run's progress
                 store(control, own + PROGRESS, count, RELAXED)
             return READY, count
         # RELAXED: it only ends the run.

@@ -1,1 +1,1 @@
-"""How pipelines are run and timed: the bench, what the queries read, the loop of a worker."""
+"""Running and timing of pipelines: the bench, the inputs of queries, the loop of a worker."""

@@ -1,4 +1,4 @@
-"""What queries read: datasets as records, or records made up, and the pipelines over them."""
+"""The inputs of queries: datasets as records, or random records, and the pipelines over them."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from operators.pipeline.queries import parametric, q1, q2, q3, q4, q15
 from operators.pipeline.queries.parametric import Parameters
 from operators.pipeline.queries.sessions import MISSING
 
-# ASSUME: a data set of five years has one or two tickets an hour; so time runs faster for query 1,
-# until so many lines, of all stores and categories, fall into an hour that pairs repeat.
+# ASSUME: the generated five years have 2 to 150 lines an hour, depending on the profile. For query
+# 1 time is compressed: an hour then has enough lines, over all stores and categories, for pairs to
+# repeat.
 LINES_AN_HOUR = 5_000
-# Rows of a table over the keys that it is expected to have.
+# Rows of a table per expected key.
 TABLE_SPARE = 2.0
-# ASSUME: query 15 asks for one store and one year, and the paper does not say which: one of those
-# that query 1 names, in the middle of the five years.
+# ASSUME: query 15 asks for one store and one year, and the paper does not say which: here one of
+# the stores that query 1 names, in the middle of the five years.
 STORE, YEAR, YEAR_S = 10, 2, 365 * 86_400
-# Different records of the parametric query; then they begin again.
+# Distinct records of the parametric query, which then repeat.
 ROWS = 1_024
 
 
 class Source(NamedTuple):
-    """Where the records of a query come from.
+    """The origin of a query's records.
 
     Attributes
     ----------
     query : str
     folder : Path or None
-        Of its dataset.
+        Folder of the dataset.
     parameters : Parameters or None
-        Of the parametric query, which needs none.
+        Only for the parametric query, which has no dataset.
     """
 
     query: str
@@ -61,7 +62,7 @@ class Input(NamedTuple):
 
 @lru_cache(maxsize=4)
 def input_of(source: Source) -> Input:
-    """Return a query over what it reads; raises as ``datasets.read.read_table`` does."""
+    """Return a query and its records; raises as ``datasets.read.read_table`` does."""
     if source.parameters is not None:
         return _parametric(source.parameters)
     return _INPUTS[source.query](source.folder)
@@ -74,7 +75,7 @@ def _parametric(parameters: Parameters) -> Input:
 
 
 def _lookup(folder: Path, table: str, by: str, values: np.ndarray) -> np.ndarray:
-    """Return the value of each number of a table, from 0 on."""
+    """Return a lookup array, from 0 on: the value for each number in a table's column."""
     numbers = read_table(folder, table)[by]
     found = np.zeros(int(numbers.max()) + 1, dtype=np.int64)
     found[numbers] = values
@@ -112,7 +113,7 @@ def _clicks(folder: Path) -> np.ndarray:
 def _q1(folder: Path) -> Input:
     records, categories = _sales(folder, hours=True), _categories(folder)
     tickets = int(records[:, q1.TICKET].max()) + 1
-    # A ticket of up to 14 lines makes at most seven pairs a line, and one line in fifteen passes
+    # A ticket of up to 14 lines makes at most seven pairs per line, and one line in fifteen passes
     # the filter: room for one in four.
     most = 7 * len(records) // 4
     return Input(
@@ -126,7 +127,7 @@ def _users(records: np.ndarray) -> int:
 
 def _q2(folder: Path) -> Input:
     records = _clicks(folder)
-    # Three pairs a session on average, and a session has two clicks.
+    # Three pairs per session on average, and a session has two clicks.
     most = 4 * len(records)
     return Input(
         lambda partitions: q2.make(_users(records), _table_rows(most, partitions)), records

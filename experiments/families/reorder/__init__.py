@@ -1,1 +1,1 @@
-"""How reorder buffers are run and timed."""
+"""Running and timing of reorder buffers."""

@@ -1,4 +1,4 @@
-"""How a reorder buffer is benched: workers that work and send, and a receiver that takes a while.
+"""Bench of the reorder buffers: workers that work and send, and a receiver that takes a while.
 
 ::
 
@@ -7,7 +7,7 @@
                               ...                             |         digest (run by who sends)
 
 The work of a serial number follows from the seed, so that every variant does the same. For a
-speed-up one thread does it all once more, without counter or buffer.
+speed-up one thread repeats the work in each round, without counter or buffer.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from experiments.families.reorder import receiver
 from experiments.families.reorder.loops import make_worker_loop
 from experiments.families.reorder.receiver import DIGEST, DISORDER, RECEIVED, Downstream
-from experiments.families.saturated import SPEED_UP
+from experiments.families.saturated_source import SPEED_UP, serial_seconds, with_speed_up
 from experiments.records.columns import CLOSED
-from experiments.timing.bench import COOL, WARM, Output, Started, latency_of
+from experiments.timing.bench import COOL, WARM, Output, Request, Started, latency_of
+from experiments.timing.memory import bytes_of
 from experiments.timing.threads import ThreadedBench, trial_of
 from operators.core.atomics import now
 from operators.core.integers import fold
@@ -32,10 +33,10 @@ from operators.core.jit import INTERPRETED, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
 from operators.running.calibration import product_ns, products_of
-from operators.running.crew import Counts, Outcome, Role
+from operators.running.run_threads import Counts, Role
 from operators.running.schedule import Schedule
 
-# How many serial numbers have work of their own; then it begins again.
+# Serial numbers with distinct work, which then repeats.
 ROWS = 64 if INTERPRETED else 4_096
 
 
@@ -45,12 +46,12 @@ class ReorderBench(ThreadedBench):
     first_input = 0
 
     def prepare(self, dataset: object) -> None:
-        """Derive the threads, and let the buffer itself refuse what it does not take."""
+        """Derive the threads, and let the buffer refuse settings that it does not take."""
         self.threads = self.settings["workers"]
         slots = self.settings["slots"]
         self.variant.operations.make_state(slots)
         self.in_flight = slots + self.threads
-        # A run of a few slots' worth is filling and draining only.
+        # A run of a few slots' worth would only fill and drain the buffer.
         self.least_tuples = self.least_open_tuples = 4 * slots + 64
         self.tiny_tuples = 2 * self.threads
         self.trial_tuples = trial_of(self.settings["work_us"])
@@ -80,36 +81,42 @@ class ReorderBench(ThreadedBench):
             )
             for worker in range(self.threads)
         ]
-        return Started(roles, lambda outcome: self._finish(downstream, outcome, total, phase))
+        return Started(
+            roles, lambda outcome: self._finish(downstream, total), state_bytes=bytes_of(state)
+        )
 
     def warm_up(self, phase: str = CLOSED) -> None:
-        """Compile what runs of a phase need, the serial run among it."""
+        """Compile everything that runs of a phase need, including the serial run."""
         super().warm_up(phase)
         expected(self._products, 0, self.tiny_tuples)
         run_serially(self._products, 0, self.tiny_tuples, np.zeros(1, dtype=np.int64))
 
-    def _finish(self, downstream: Downstream, outcome: Outcome, total: int, phase: str) -> Output:
-        seconds = None
-        if phase == SPEED_UP:
-            out = np.zeros(1, dtype=np.int64)
-            # Compiled before the clock runs.
-            run_serially(self._products, 0, 0, out)
-            begin = now()
-            run_serially(self._products, downstream.products, total, out)
-            seconds, wanted = (now() - begin) / 1e9, int(out[0])
-        else:
-            wanted = expected(self._products, downstream.products, total)
-        return replace(output_of(downstream, wanted, total), extra={"serial_seconds": seconds})
+    def run(self, request: Request) -> dict[str, Any]:
+        """Run once and return the measured columns."""
+        row = super().run(request)
+        if request.phase != SPEED_UP:
+            return row
+        total, sends = row["tuples"], products_of(self.settings["send_us"])
+        what = ("reorder", *(self.settings[n] for n in ("work", "work_us", "send_us", "seed")))
+        work = work_until(self._products, sends, total)
+        seconds = serial_seconds(
+            what, request.round, work, lambda: timed_serial_run(self._products, sends, total)
+        )
+        return with_speed_up(row, seconds, self.threads)
+
+    def _finish(self, downstream: Downstream, total: int) -> Output:
+        wanted = expected(self._products, downstream.products, total)
+        return replace(output_of(downstream, wanted, total), extra={"serial_seconds": None})
 
 
 @cache
 def sending(operations):
-    """Return the operations of a buffer that sends to the benches' receiver, made once."""
+    """Return a buffer's operations that send to the benches' receiver; made once."""
     return operations.make_sending(receiver.receive)
 
 
 def work_of(kind: str, microseconds: float, seed: int) -> np.ndarray:
-    """Return how many matrix products each serial number has.
+    """Return the number of matrix products of each serial number.
 
     Parameters
     ----------
@@ -143,6 +150,23 @@ def run_serially(products, send_products, total, out):
     out[0] = digest
 
 
+def timed_serial_run(products: np.ndarray, send_products: int, total: int) -> float:
+    """Return the seconds that one thread takes for the work of `total` serial numbers."""
+    out = np.zeros(1, dtype=np.int64)
+    # Compiled before the clock runs.
+    run_serially(products, send_products, 0, out)
+    begin = now()
+    run_serially(products, send_products, total, out)
+    return (now() - begin) / 1e9
+
+
+def work_until(products: np.ndarray, send_products: int, total: int) -> int:
+    """Return the work of `total` serial numbers: each one's products, its sending, and one more."""
+    whole, rest = divmod(total, len(products))
+    worked = whole * int(products.sum()) + int(products[:rest].sum())
+    return worked + total * (send_products + 1)
+
+
 @kernel
 def _work_through(products, outputs, begin, end):
     for place in range(begin, end):
@@ -150,18 +174,18 @@ def _work_through(products, outputs, begin, end):
 
 
 class _Worked(NamedTuple):
-    """The outputs of one work, and ``done[0]`` of them known so far."""
+    """The outputs of some work, of which the first ``done[0]`` are known."""
 
     outputs: np.ndarray
     done: np.ndarray
 
 
-# At 10 ms a place all of them would take a minute: only those that runs came to are worked out.
+# At 10 ms each all of them would take a minute: only the outputs that runs need are computed.
 _worked: dict[bytes, _Worked] = {}
 
 
 def outputs_of(products: np.ndarray, total: int) -> np.ndarray:
-    """Return the outputs of the first `total` places at least, computed by one thread and kept."""
+    """Return at least the first `total` outputs, computed by one thread and cached."""
     key = products.tobytes()
     worked = _worked.get(key)
     if worked is None:
@@ -181,7 +205,7 @@ def expected(products: np.ndarray, send_products: int, total: int) -> int:
 
 
 def output_of(downstream: Downstream, wanted: int, total: int) -> Output:
-    """Return what a receiver got, compared with what it had to get."""
+    """Return the output that a receiver got, compared with the expected one."""
     received, digest, disorder = (int(downstream.words[w]) for w in (RECEIVED, DIGEST, DISORDER))
     problem = None
     if disorder:

@@ -1,8 +1,8 @@
-"""What a reorder buffer's raw results have beside the common columns."""
+"""Columns of a reorder buffer's raw results besides the common ones, and the quantities."""
 
 from __future__ import annotations
 
-from experiments.families.saturated import SERIAL, SPEED_UPS, WORKER_TIME
+from experiments.families.saturated_source import SERIAL, SPEED_UPS, WORKER_TIME
 
 COLUMNS = (SERIAL,)
 QUANTITIES = (SPEED_UPS, WORKER_TIME)

@@ -22,14 +22,14 @@ def make_worker_loop(send):
     -------
     callable
         ``worker_loop(control, own, state, taken, products, downstream, total)``: takes serial
-        numbers from the counter ``taken`` until `total`, does the matrix products of each
-        (``products[(serial - 1) % len(products)]``) and sends what comes of them.
+        numbers from the counter ``taken`` until `total`, computes the matrix products of each
+        (``products[(serial - 1) % len(products)]``) and sends the result.
     """
     insist = make_insist(send)
 
     @inlined
     def work(control, own, count, state, taken, products, downstream, total):
-        # RELAXED: a number and nothing else.
+        # RELAXED: only the number matters; it publishes nothing.
         serial = fetch_add(taken, 0, 1, RELAXED) + 1
         if serial > total:
             return END, count
@@ -37,15 +37,15 @@ def make_worker_loop(send):
         if is_open(downstream.schedule):
             due = go + due_after(downstream.schedule, serial - 1)
             if wait_until(control, own, due) < due:
-                return NOT_READY, count  # told to stop
+                return NOT_READY, count  # stopped
         place = (serial - 1) % len(products)
         output = matrix_work(place, products[place])
         receiver = Receiver(control, downstream, go)
         if send(state, receiver, serial, output) == FULL:
             if insist(control, own, state, receiver, serial, output) == FULL:
-                return NOT_READY, count  # told to stop
+                return NOT_READY, count  # stopped
         count += 1
-        if own != BLOCKS:  # there the receiver notes how far the run is
+        if own != BLOCKS:  # in worker 0's words the receiver reports the run's progress
             store(control, own + PROGRESS, count, RELAXED)
         return READY, count
 

@@ -1,7 +1,7 @@
-"""What is downstream of a reorder buffer in a bench: it checks the order, folds, and takes a while.
+"""The consumer behind a reorder buffer in a bench: checks the order, folds, and takes a while.
 
-Whoever sends runs it, one thread at a time, so that its words are plain. It notes how many outputs
-were sent in the first worker's block of control words: that is how far the run is.
+It is run by the sending thread, one thread at a time, so that plain words suffice. As the progress
+of the run it reports the number of received outputs in the first worker's block of control words.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ MARKED = 3  # markers that came out
 
 
 class Downstream(NamedTuple):
-    """What a receiver has for itself, made before the run.
+    """The receiver's data, made before the run.
 
     Attributes
     ----------
     words : int64 array
         RECEIVED, DIGEST, DISORDER and MARKED.
     latencies : histogram
-        Of open runs, from the due time.
+        Latencies of open runs, from the due time.
     products : int
-        What sending an output takes.
+        Matrix products that receiving an output takes.
     schedule : Schedule
-        Of the run: its outputs go by the ranks of their inputs.
+        Schedule of the run: outputs have the ranks of their inputs.
     first, last : int
-        The outputs whose latencies are kept are those from first to last, from 0.
+        Latencies are recorded for the outputs of ranks `first` to `last` - 1, from 0.
     begun : int64 array
-        By serial number, modulo its length: when its work began, in ns. Written by its worker, and
-        handed over with its output; as long as no two under way have one place.
+        Start time of the work, in ns, by serial number modulo the length of the array. Written by
+        the worker, and handed over with the output; no two serial numbers in flight may collide.
     processing : histogram
-        From then on, of the markers: every so many outputs, in the middle three fifths of them.
+        Latencies of markers, from that time: of every n-th output, in the middle three fifths.
     marker_every, markers : int
-        So many; and how many markers a run has, 0 for none.
+        The interval between markers; and the markers of a run, 0 for none.
     """
 
     words: np.ndarray
@@ -64,7 +64,7 @@ class Downstream(NamedTuple):
 
 
 class Receiver(NamedTuple):
-    """A receiver in a run: what it has, the control words, and when the run began."""
+    """A receiver in a run: the data, the control words, and the start of the run."""
 
     control: np.ndarray
     downstream: Downstream
@@ -76,36 +76,36 @@ def make_downstream(
     schedule: Schedule,
     first: int,
     last: int,
-    under_way: int = 0,
+    in_flight: int = 0,
     marker_every: int = 1,
     markers: int = 0,
 ) -> Downstream:
-    """Return the words of a receiver that has received nothing.
+    """Return the data of a receiver that has received nothing.
 
     Parameters
     ----------
     products, schedule, first, last, marker_every, markers
         As in `Downstream`.
-    under_way : int
-        Serial numbers between the lowest that was not sent and the highest that was begun, at most;
-        needed where there are markers.
+    in_flight : int
+        The most serial numbers from the lowest unsent one to the highest begun one; needed if there
+        are markers.
     """
     words, latencies = aligned_words(LINE_WORDS), histogram.make_histogram()
-    begun, processing = aligned_words(under_way + 1), histogram.make_histogram()
+    begun, processing = aligned_words(in_flight + 1), histogram.make_histogram()
     return Downstream(words, latencies, products, schedule, first, last, begun, processing,
                     marker_every, markers)  # fmt: skip
 
 
 @inlined
 def begin_work(downstream, serial):
-    """Note when a worker begins with a serial number, if a marker is on it."""
+    """Note when a worker begins with a serial number, if the number carries a marker."""
     if downstream.markers > 0 and serial % downstream.marker_every == 0:
         downstream.begun[serial % len(downstream.begun)] = now()
 
 
 @inlined
 def _end_work(downstream, serial):
-    """Note how long a marker took; for who sends."""
+    """Record the processing latency of a marker; called by the sending thread."""
     if downstream.markers > 0 and serial % downstream.marker_every == 0:
         number = downstream.words[MARKED]
         if downstream.markers // 5 <= number and number < downstream.markers * 4 // 5:
@@ -135,7 +135,7 @@ def receive(receiver, serial, output):
 
 @kernel
 def fold_received(outputs, products, total, out):
-    """Fold what a receiver must get into ``out[0]``: `outputs` again and again, `total` in all."""
+    """Fold the expected outputs into ``out[0]``: `outputs` repeated, `total` of them."""
     digest = 0
     for rank in range(total):
         digest = fold(digest, matrix_work(outputs[rank % len(outputs)], products))

@@ -1,1 +1,1 @@
-"""How a query on instances is benched: its streams, the clock, the oracle, work that is counted."""
+"""Bench of queries on instances: the streams, the clock, the oracle, and the counted work."""

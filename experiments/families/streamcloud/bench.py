@@ -1,4 +1,4 @@
-"""How a query on instances is benched: streams in memory, a thread an instance, what one puts out.
+"""Bench of queries on instances: streams in memory, a thread per instance, folded outputs.
 
 ::
 
@@ -6,9 +6,10 @@
                           one thread                                         a thread each
 
 The source is a thread and the plan's balancers: it sends the streams in slices of their total order
-(`parts.SliceSource`), as fast as channels take them, or each when its last tuple is due. Generating
-and encoding are over before the clock starts. Windows fill in the run itself, before its measured
-part: a plan's state is spread over its instances, and only their own steps can put it there.
+(`parts.SliceSource`), as fast as backpressure allows, or each when its last tuple is due. Input is
+generated and encoded before the clock starts. Windows fill during the run itself, in the warm-up
+before the measured part: a plan's state is spread over the instances, and only their steps can
+build it.
 
 Source: section IV of "StreamCloud: A Large Scale Data Streaming System".
 """
@@ -20,6 +21,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from datasets import read
+from experiments.dataset_of import folder_for
 from experiments.families.streamcloud import counted
 from experiments.families.streamcloud.carried import CAPACITY, InNodes, OnThreads
 from experiments.families.streamcloud.columns import COSTS, COUNTING, OWN_PHASES_COLUMNS
@@ -27,17 +29,20 @@ from experiments.families.streamcloud.completing import filled_after
 from experiments.families.streamcloud.expected import compared_with, expected
 from experiments.families.streamcloud.pacing import Queue, pace_of
 from experiments.families.streamcloud.parts import Timed, TimedParts
-from experiments.families.streamcloud.runs import COSTS_SECONDS
-from experiments.families.streamcloud.streams import bench_query, streams_of
-from experiments.made import folder_for
+from experiments.families.streamcloud.phases import COSTS_SECONDS
+from experiments.families.streamcloud.streams import (
+    bench_query,
+    refuse_other_settings,
+    streams_of,
+)
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import COOL, WARM, Output, Request, Started, data_of, latency_of
-from experiments.timing.threads import ThreadedBench
+from experiments.timing.threads import FLIGHTS, ThreadedBench
 from operators.contract import UsageError
 from operators.running import pinning
 from operators.running.control import block, make_control
-from operators.running.crew import Outcome
 from operators.running.handover import wait_for_due
+from operators.running.run_threads import Outcome
 from operators.running.schedule import Schedule
 from operators.streamcloud.compiler import compile_query, with_instances
 from operators.streamcloud.costs import SAMPLE, on_processors
@@ -46,9 +51,9 @@ from operators.streamcloud.instantiator import Assignment, instantiate
 from operators.streamcloud.plan import BEST_EFFORT, Plan
 from operators.streamcloud.queries import QUERIES
 
-# Slices of the measured part, at least.
+# Minimum number of slices in the measured part.
 LEAST_SLICES = 8
-# Beside the rows in a ring: one that is stepped with, and one that its sender holds.
+# Rows besides those in a ring: one in the receiver's step, and one held by the sender.
 IN_HAND = 2
 
 
@@ -59,17 +64,17 @@ class StreamcloudBench(ThreadedBench):
     ----------
     query : PublishedQuery
     asked : Query
-        With windows in ticks.
+        The query, with windows in ticks.
     plan : Plan
     streams : Streams
         After ``load``.
     place : tuple
-        What they are made of, as of ``streams_of``.
+        The arguments from which the streams are made, as of ``streams_of``.
     filling : int
-        After how many tuples all windows are full.
+        Number of tuples after which all windows are full.
     idle : float or None
-        The share of the processors that is idle by the rounding of their numbers, after ``load``;
-        None where instances were not dealt out.
+        The share of the processors that is idle because their numbers are rounded, after ``load``;
+        None where no processors are dealt out.
     """
 
     tiny_tuples = 64
@@ -79,10 +84,10 @@ class StreamcloudBench(ThreadedBench):
     # --- before a run -----------------------------------------------------------------------------
 
     def prepare(self, dataset: object) -> None:
-        """Compile the plan, which may refuse the settings; look at a dataset that was named."""
+        """Compile the plan, which may refuse the settings; check a dataset that was named."""
         settings = self.settings
         self.query = QUERIES[settings["query"]]
-        self._refuse_other_queries_settings()
+        refuse_other_settings(self.family, self.query, settings)
         if settings["carrier"] == THREADS and settings["nodes"] > 1:
             raise UsageError(
                 f"nodes={settings['nodes']} asks for processes; give carrier=processes, too"
@@ -96,7 +101,7 @@ class StreamcloudBench(ThreadedBench):
             self.asked, settings["instances"] * nodes, settings["merger"]
         )
         if processors:
-            # How many threads there are does not depend on what a tuple costs, which is not known.
+            # The number of threads does not depend on the cost of a tuple, which is not known yet.
             nothing = dict.fromkeys((stage.name for stage in plan.stages), 0.0)
             instances = instantiate(plan, nothing, processors).instances
             plan = with_instances(with_instances(plan, 1), instances)
@@ -108,37 +113,30 @@ class StreamcloudBench(ThreadedBench):
         self._take(plan)
         self.kernels = f"{self.query.id} {settings['merger']}"
 
-    def _refuse_other_queries_settings(self) -> None:
-        usual = {each.name: each.default for each in self.family.settings}
-        other, own = ("density", "window") if self.query.in_tuples else ("window", "density")
-        if self.settings[other] != usual[other]:
-            raise UsageError(
-                f"{other} is no setting of query {self.query.id}, which has {own}; leave it out"
-            )
-
     def _take(self, plan: Plan) -> None:
-        """Take a plan, and derive what depends on it."""
+        """Take a plan, and derive the values that depend on it."""
         blob = self.settings["blob"]
         self.plan = plan
         self.instances = sum(stage.instances for stage in self.plan.stages)
         self.first_input = self.instances + len(self.plan.sinks)
         # In this process, or in all of them.
         self.threads = self.first_input + 1
-        # On the longest way: the stages, and an output.
+        # On the longest path: the stages, and an output.
         receivers = self.plan.hops() + 2
         self.in_flight = blob * (CAPACITY + IN_HAND) * receivers
-        # Each stream has a tuple a tick, or fewer.
+        # Each stream has at most one tuple per tick.
         self.filling = filled_after(self.asked) * len(self.asked.inputs)
-        self.least_tuples = max(LEAST_SLICES * blob, self.in_flight)
-        self.trial_tuples = self._long_enough(self.filling + self.in_flight + self.least_tuples)
+        # In a shorter run, measured as a whole, windows would be filling for a good part.
+        self.least_tuples = max(LEAST_SLICES * blob, FLIGHTS * self.in_flight)
+        self.trial_tuples = self._long_enough(self.filling + 2 * self.in_flight)
         self.least_open_tuples = self._long_enough(self.filling + LEAST_SLICES * blob)
 
     def _long_enough(self, until: int) -> int:
-        """Return how many tuples a run has whose measured part ends behind so many."""
+        """Return the length of a run whose measured part ends after `until` tuples."""
         return int(until / COOL) + 2 * self.settings["blob"]
 
     def load(self) -> None:
-        """Read the data and make streams of it; both are kept for the next bench."""
+        """Read the data and make streams of it; both are cached for the next bench."""
         settings = self.settings
         folder = None
         if self.query.role is not None:
@@ -153,14 +151,14 @@ class StreamcloudBench(ThreadedBench):
             self._take(with_instances(with_instances(self.plan, 1), dealt.instances))
 
     def measured(self, total: int, open_loop: bool = False) -> tuple[int, int]:
-        """Return the ranks of the middle: windows are full, and ends are those of slices."""
+        """Return the ranks of the middle: windows are full, and both ends are ends of slices."""
         blob = self.settings["blob"]
         filling = self.filling + (0 if open_loop else self.in_flight)
         first = max(int(WARM * total), filling)
         return -(-first // blob) * blob, int(COOL * total) // blob * blob
 
     def warm_up(self, phase: str = CLOSED) -> None:
-        """Compile what runs of a phase need, the one instance among it."""
+        """Compile everything that runs of a phase need, including the oracle's instance."""
         if self._is_warm:
             return
         self._is_warm = True
@@ -171,14 +169,14 @@ class StreamcloudBench(ThreadedBench):
             super().warm_up(phase)
 
     def _nodes_of(self, phase: str) -> int | None:
-        """Return in how many nodes instances of a run are; None where on threads."""
+        """Return the number of nodes that carry the instances of a run; None on threads."""
         if phase == COSTS or self.settings["carrier"] != THREADS:
             return self.settings["nodes"]
         return None
 
     @property
     def is_best_effort(self) -> bool:
-        """Whether mergers take what comes."""
+        """Whether mergers take tuples in the order of arrival, without waiting."""
         return self.settings["merger"] == BEST_EFFORT
 
     def _parts(self, total: int, timed: Timed) -> TimedParts:
@@ -188,7 +186,7 @@ class StreamcloudBench(ThreadedBench):
     # --- a run ------------------------------------------------------------------------------------
 
     def run(self, request: Request) -> dict[str, Any]:
-        """Run once and return the columns that were seen."""
+        """Run once and return the measured columns."""
         if request.phase == COUNTING:
             return counted.run(self)
         if request.phase == COSTS:
@@ -198,7 +196,7 @@ class StreamcloudBench(ThreadedBench):
 
     @property
     def input_threads(self) -> range:
-        """The place of the source among the threads of the last run."""
+        """The index of the source among the threads of the last run."""
         return self._carried.inputs
 
     def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
@@ -231,6 +229,8 @@ class StreamcloudBench(ThreadedBench):
             "operator_ns": 1e9 * seconds / total / len(self.asked.operators),
             "processor_use": seconds / (outcome.seconds * cores),
             "queue_tuples": queue.mean(self.instances),
+            # Known only now: at the start all windows are empty.
+            "state_bytes": parts.state_bytes(),
         }
         latency = latency_of(parts.latencies()) if timed.schedule else None
         return Output(checked.rows, checked.digest, checked.oracle, checked.problem, latency, extra)
@@ -238,9 +238,9 @@ class StreamcloudBench(ThreadedBench):
 
 @lru_cache(maxsize=16)
 def dealt_out(strategy: str, processors: int, blob: int, place: tuple) -> Assignment:
-    """Return how many instances each stage of a plan gets, by what a tuple costs in it.
+    """Return the instances of each stage of a plan, dealt out by the cost of a tuple in the stage.
 
-    Measured once a process. `place` is as of ``streams_of``.
+    Measured once per process. `place` is as of ``streams_of``.
     """
     streams = streams_of(*place)
     plan = compile_query(streams.query, strategy, 1)

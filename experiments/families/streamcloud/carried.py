@@ -1,6 +1,6 @@
-"""What moves the rows of a benched plan: threads of this process, or processes that are nodes.
+"""The carriers of a benched plan's rows: threads of this process, or node processes.
 
-Nodes are kept from run to run, since one takes a second to start and a slice less. They end with
+Nodes are kept from run to run, since starting one takes a second and a slice less. They end with
 this process at the latest.
 """
 
@@ -12,13 +12,13 @@ from experiments.families.streamcloud.nodes import shares_of
 from experiments.families.streamcloud.parts import TimedParts
 from operators.running import pinning
 from operators.running.control import TIMED_NS
-from operators.running.crew import Outcome, Role
+from operators.running.run_threads import Outcome, Role
 from operators.streamcloud.carriers import threads
 from operators.streamcloud.carriers.processes import Nodes
 from operators.streamcloud.carriers.threads import Pace
 
-# Rows that a channel holds. A run fills all of them before its measured part begins; with the eight
-# of a library's run that of a plan of nine receivers would have to be twice as long.
+# Rows that a channel holds. A run fills all of them before the measured part begins; with the eight
+# of a library run a plan of nine receivers would need a run twice as long.
 CAPACITY = 3
 REPORT_SECONDS = 0.02
 
@@ -29,9 +29,9 @@ class OnThreads:
     Attributes
     ----------
     inputs : range
-        The place of the source among the threads.
+        The index of the source among the threads.
     shares : dict or None
-        What the time of nodes went into; there are none here.
+        The shares of the nodes' processor time; None without nodes.
     """
 
     shares = None
@@ -53,7 +53,7 @@ class OnThreads:
 
     def finish(self, outcome: Outcome) -> float:
         """Return the processor time of all instances, in s."""
-        # Receivers go by place: instances first.
+        # Receivers are in the order of stages: instances first.
         return float(outcome.words(TIMED_NS, range(self._instances)).sum() / 1e9)
 
 
@@ -63,13 +63,13 @@ class InNodes:
     Attributes
     ----------
     inputs : range
-        The place of the source among the threads of this process.
+        The index of the source among the threads of this process.
     shares : dict or None
-        What the nodes' processor time went into in the middle of the run; None before its end, and
-        where it was too short to say.
+        The shares of the nodes' processor time in the middle of the run; None before the run ends,
+        and where the run was too short.
     """
 
-    # What is in the channels of other processes is not known here while they run.
+    # The number of tuples in channels of other processes is unknown while they run.
     waiting = None
 
     def __init__(self, parts: TimedParts, nodes: int, middle: tuple[int, int]) -> None:
@@ -86,9 +86,9 @@ class InNodes:
         return found
 
     def finish(self, outcome: Outcome) -> float:
-        """Take back what the instances did, and return their processor time, in s.
+        """Take back the instances' results, and return their processor time, in s.
 
-        What hears the connections takes rows for them, and is a part of it.
+        It includes the threads that listen to connections, which take rows for the instances.
         """
         self._carried.finish()
         self.shares = shares_of(self._carried.reports, *self._middle, pinning.cores())
@@ -97,14 +97,14 @@ class InNodes:
 
 
 class _Kept:
-    """The nodes of the last run, for the next one, if it has come to its end."""
+    """The nodes of the last run, kept for the next one if that run has ended."""
 
     def __init__(self) -> None:
         self._nodes: Nodes | None = None
         self._last: TimedParts | None = None
 
     def nodes(self, count: int, parts: TimedParts) -> Nodes:
-        """Return nodes, at least so many, that are ready for these parts."""
+        """Return at least `count` nodes that are ready for these parts."""
         if self._nodes is None or self._nodes.count < count or not self._last.closed:
             self.close()
             self._nodes = Nodes(count).__enter__()

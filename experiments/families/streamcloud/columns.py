@@ -1,8 +1,8 @@
-"""What a query's raw results have beside the common columns.
+"""Columns of a query's raw results besides the common ones, and quantities made of them.
 
-Of what twenty or sixty processors did, two cores cannot show the time. They can show the work: how
-many comparisons, tuples, bytes and channels each instance of the paper's numbers of instances has.
-That is counted, in a run of its own, and called so.
+Two cores cannot show the time that twenty or sixty processors take, but they can show the work: how
+many comparisons, tuples, bytes and channels each instance has, at the paper's numbers of instances.
+That is counted in a separate run, and labelled as counted.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from experiments.declare import EACH_PROCESS, ONCE, Beside, Phase, Quantity
-from experiments.families.streamcloud.runs import COSTS_SECONDS, COUNTING_SECONDS
+from experiments.declare import EACH_PROCESS, ONCE, Overhead, Phase, Quantity
+from experiments.families.streamcloud.phases import COSTS_SECONDS, COUNTING_SECONDS
 from experiments.records.columns import CLOSED, OPEN, Column
 
 COUNTING = "counting"
-"""A run on one thread, of a fixed number of tuples, for which work is counted and time is not."""
+"""A run on one thread, over a fixed number of tuples, that counts work and does not time it."""
 
 COSTS = "costs"
-"""A closed run whose instances are in processes, which tell what processor time they use."""
+"""A closed run whose instances are in processes, which report the processor time they use."""
 
 FAILED = "when the run failed"
 UNCOUNTED = f"unless {COUNTING}"
@@ -83,14 +83,14 @@ def _share(name: str, meaning: str, label: str) -> Quantity:
         better="higher" if name == "processing_share" else "lower",
         phase=COSTS,
         absent=UNSPLIT,
-        added=True,
-        whole="Share of the nodes' processor time",
-        short=label.lower(),
+        arithmetic=True,
+        total_label="Share of the nodes' processor time",
+        short_label=label.lower(),
     )
 
 
 def _a_second(rate: str) -> Callable[[Mapping[str, Any]], float | None]:
-    """Return what gives comparisons/s: a rate of tuples, by the comparisons of one."""
+    """Return a function that gives comparisons/s: a rate of tuples times the comparisons of one."""
 
     def compared(row: Mapping[str, Any]) -> float | None:
         if not row[rate] or not row["compared_a_tuple"]:
@@ -114,7 +114,7 @@ QUANTITIES = (
         label="Comparisons",
         better="higher",
         phase=CLOSED,
-        of=_a_second("throughput_tps"),
+        compute=_a_second("throughput_tps"),
     ),
     Quantity(
         name="operator_ns",
@@ -135,7 +135,7 @@ QUANTITIES = (
         better="higher",
         phase=OPEN,
         absent="unless open, and when too few samples fell into the middle",
-        of=lambda row: row["achieved_tps"],
+        compute=lambda row: row["achieved_tps"],
     ),
     Quantity(
         name="processed_comparisons_ps",
@@ -146,7 +146,7 @@ QUANTITIES = (
         better="higher",
         phase=OPEN,
         absent="unless open, and when too few samples fell into the middle",
-        of=_a_second("achieved_tps"),
+        compute=_a_second("achieved_tps"),
     ),
     Quantity(
         name="processor_use",
@@ -157,7 +157,7 @@ QUANTITIES = (
         better="lower",
         phase=OPEN,
         absent=FAILED,
-        added=True,
+        arithmetic=True,
     ),
     Quantity(
         name="queue_tuples",
@@ -169,7 +169,7 @@ QUANTITIES = (
         better="lower",
         phase=OPEN,
         absent="unless open and on threads, and when nothing was looked at in the middle",
-        added=True,
+        arithmetic=True,
     ),
     # --- counted ---
     _counted(
@@ -193,7 +193,7 @@ QUANTITIES = (
         "share of the busiest instance",
         "Comparisons, busiest (share, counted)",
         absent=f"{UNCOUNTED}, or when nothing is compared",
-        of=_most_share,
+        compute=_most_share,
     ),
     _counted(
         "most_tuples",
@@ -248,7 +248,7 @@ QUANTITIES = (
         label="Throughput on nodes",
         better="higher",
         phase=COSTS,
-        of=lambda row: row["throughput_tps"],
+        compute=lambda row: row["throughput_tps"],
     ),
     _share("processing_share", "instances use in steps", "Processing"),
     _share(
@@ -259,14 +259,14 @@ QUANTITIES = (
     _share("idle_share_measured", "was left, what sources and outputs use apart", "Idle"),
 )
 
-# What runs of the family's own phases fill, and others leave empty.
+# Columns that only runs of the family's extra phases fill.
 OWN_PHASES_COLUMNS = tuple(
-    each.name for each in QUANTITIES if each.phase in (COUNTING, COSTS) and each.of is None
+    each.name for each in QUANTITIES if each.phase in (COUNTING, COSTS) and each.compute is None
 )
 
-# Once a setting its plan is made, and in each run what one instance puts out is computed anew for
-# a new length, about as long as the run itself.
-BESIDE = Beside(lambda settings: 0.2, lambda settings, slice_seconds: slice_seconds)
+# Once per setting the plan is made; in each run the oracle is computed anew if the length is new,
+# which takes about as long as the run itself.
+OVERHEAD = Overhead(lambda settings: 0.2, lambda settings, slice_seconds: slice_seconds)
 
 PHASES = (
     Phase(COUNTING, ONCE, lambda settings, slice_seconds: COUNTING_SECONDS, alone=True),

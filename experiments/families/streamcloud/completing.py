@@ -1,9 +1,10 @@
-"""Which input tuple completes an output row, and how far back a query's state goes.
+"""Which input tuple completes an output row, and how many ticks fill a query's windows.
 
-A row leaves a query when its time is past on the clock of the output, and that clock may be behind
-the input's: an aggregate puts out a window, by its start, when the window is over. Back from an
-output to an input each operator says up to where its own input must be past. In the form here it is
-`size` ticks, less one, behind the last multiple of `advance`::
+A row leaves a query when the watermark of the output has passed its time, and that watermark may
+lag behind the input's: an aggregate puts out a window, under the window's start, when the window is
+over. Going back from an output to an input, each operator maps a time to the time that its input
+must have passed. Here that is always `size` ticks, less one, after the last multiple of
+`advance`::
 
     stateless, join, product     advance 1, size 1: the time itself
     join with the smaller time   advance 1, size w + 1: w later
@@ -20,23 +21,23 @@ from operators.contract import UsageError
 from operators.streamcloud.algebra import SMALLER, Aggregate, Input, Map, Node, Product, Query
 from operators.streamcloud.windows import CountWindow
 
-# What stands for an operator that keeps times.
+# Stands for an operator that keeps times.
 SAME = (1, 1)
 
 
 def ways_of(query: Query) -> np.ndarray:
-    """Return the ways from the outputs of a query back to its inputs.
+    """Return the paths from the outputs of a query back to the inputs.
 
     Returns
     -------
     int64 array (ways, steps, 2)
-        Advance and size of each operator that has another clock than its input, from the output on;
-        ``SAME`` behind the last.
+        Advance and size of each operator whose output times differ from the input's, from the
+        output on; ``SAME`` after the last.
 
     Raises
     ------
     UsageError
-        When a map sets the time: then nothing tells which tuple completes a row.
+        When a map sets the time: then no input tuple is known to complete a row.
     """
     ways = {way for output in query.outputs for way in _ways(output.node)}
     steps = max(1, *map(len, ways))
@@ -53,7 +54,7 @@ def _ways(node: Node) -> Iterator[tuple[tuple[int, int], ...]]:
 
 
 def _step(node: Node) -> tuple[tuple[int, int], ...]:
-    """Return what an operator adds to a way, from the output: nothing, or one step."""
+    """Return an operator's contribution to a path, from the output: nothing, or one step."""
     if isinstance(node, Map) and node.sets_time:
         raise UsageError(f"{node.name} sets the time, so that no row tells what completes it")
     if isinstance(node, Aggregate) and not isinstance(node.window, CountWindow):
@@ -64,7 +65,7 @@ def _step(node: Node) -> tuple[tuple[int, int], ...]:
 
 
 def filled_after(query: Query) -> int:
-    """Return after how many ticks all windows of time on the longest way are full."""
+    """Return the number of ticks after which all time windows on the longest path are full."""
     return max(_filled(output.node) for output in query.outputs)
 
 

@@ -1,8 +1,8 @@
-"""A run for counting: a plan on one thread, at whatever number of instances it has.
+"""The counting run: a plan on one thread, with any number of instances.
 
-What instances compare, take and send depends on the plan and the streams and on no clock, so that
-one thread tells it of ninety instances. Windows fill first; then the work of a fixed number of
-tuples is counted. Nothing of such a run is a measurement of time.
+The tuples that instances compare, take and send depend on the plan and the streams and on no clock,
+so that one thread can count the work of ninety instances. Windows fill first; then the work of a
+fixed number of tuples is counted. Such a run does not measure time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from operators.streamcloud.rows import Row, pack
 if TYPE_CHECKING:
     from experiments.families.streamcloud.bench import StreamcloudBench
 
-# Tuples whose work is counted, at least, and of slices.
+# Minimum tuples whose work is counted, and minimum slices.
 LEAST, LEAST_SLICES = 1 << 14, 8
 
 Works = dict[tuple[str, int], Work]
@@ -38,7 +38,7 @@ class CountedParts(TimedParts):
     Attributes
     ----------
     first : int
-        By how many tuples they are.
+        Number of tuples after which windows are full.
     """
 
     first = 0
@@ -55,14 +55,14 @@ class CountedParts(TimedParts):
         return super().next_blob()
 
     def keep(self, place: int, rows: Sequence[Row]) -> None:
-        """Let an output take rows, and note how much it is."""
+        """Let an output take rows, and add them to the work sent to outputs."""
         for row in rows:
             sent = Work(rows_out=1, tuples_out=row.batch.shape[1], bytes_out=len(pack(row)))
             self._to_outputs += sent
         super().keep(place, rows)
 
     def counted(self) -> dict[str, Any]:
-        """Return the counts of the tuples that came since then."""
+        """Return the counts of the tuples that came after windows were full."""
         tuples, before, to_outputs = self._before
         works = {each: _difference(work, before[each]) for each, work in self.work().items()}
         sent = _difference(self._to_outputs, to_outputs)
@@ -74,7 +74,7 @@ def _difference(work: Work, before: Work) -> Work:
 
 
 def run(bench: StreamcloudBench) -> dict[str, Any]:
-    """Run once and return the columns that were seen."""
+    """Run once and return the measured columns."""
     wall, begin = time.time_ns(), now()
     blob = bench.settings["blob"]
     total = bench.filling + max(LEAST, LEAST_SLICES * blob)
@@ -87,8 +87,9 @@ def run(bench: StreamcloudBench) -> dict[str, Any]:
         **dict.fromkeys(OWN_PHASES_COLUMNS),
         **parts.counted(),
         "idle_by_rounding": bench.idle,
-        # A row that is valid has a rate; no quantity of this phase is one.
+        # A valid row needs a rate, although no quantity of this phase uses it.
         "throughput_tps": total / ((ended - begin) / 1e9),
+        "of_whole_run": True,
         "tuples": total,
         "seconds": (ended - begin) / 1e9,
         "outputs": checked.rows,

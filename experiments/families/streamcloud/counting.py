@@ -1,4 +1,4 @@
-"""The work of instances, counted: comparisons, tuples, and what goes from one to another."""
+"""The counted work of instances: comparisons, tuples, and traffic between instances."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from operators.streamcloud.plan import Plan
 def counts_of(
     plan: Plan, works: Mapping[tuple[str, int], Work], to_outputs: Work, tuples: int
 ) -> dict[str, Any]:
-    """Return the counts of a run, each over its input tuples but for the channels.
+    """Return the counts of a run, each per input tuple except the number of channels.
 
     Parameters
     ----------
     plan : Plan
     works : mapping of (str, int) to Work
-        By stage and number of an instance.
+        By stage and instance number.
     to_outputs : Work
-        Of what they sent, what went to outputs of the query: its rows, tuples and bytes out.
+        The part of their output that went to the query's outputs: rows, tuples and bytes.
     tuples : int
-        Of all inputs.
+        Tuples of all inputs.
 
     Returns
     -------
     dict
-        The columns of the phase, those of shares apart.
+        The columns of the phase, without those of shares.
 
     Notes
     -----

@@ -1,14 +1,14 @@
-"""What a query must put out: one instance of it, on one thread, in steps as large as memory lets.
+"""The oracle of a query: one instance on one thread, in steps as large as memory allows.
 
-It is cut into stages by another strategy than most runs, has no merger with two senders, and its
-steps are not those of the run. Itself it is compared with `operators.streamcloud.reference`, which
-shares nothing with it, on small streams (`tests/experiments/families/streamcloud`).
+The oracle's plan is cut into stages by another strategy than most runs, has no merger with two
+senders, and steps differently. It is in turn compared with `operators.streamcloud.reference`, which
+shares no code with it, on small streams (`tests/experiments/families/streamcloud`).
 
-*Best effort.* Its mergers take what comes, and tuples that come late may find gone what they need.
-What can be said of such a run: no row is wrong that came out, as long as every row depends on some
-tuples and on no others. So each row must be one that one instance puts out, too, and as often;
-those that are missing are counted, and so are late tuples. That is no help where a query has an
-aggregate, whose rows count tuples: once one was late, such a run is no result.
+*Best effort.* Best-effort mergers take tuples in order of arrival, and the state that a late tuple
+needs may be gone. Such a run can still be checked as long as every row depends on certain tuples
+and on no others: each row must be one that one instance puts out, too, and as often; missing rows
+are counted, and so are late tuples. This does not work for queries with an aggregate, whose rows
+count tuples: once a tuple was late, such a run is invalid.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from operators.streamcloud.plan import QUERY_CLUSTER
 if TYPE_CHECKING:
     from experiments.families.streamcloud.bench import StreamcloudBench
 
-# Tuples of a step: all of a short run, and in a long one what some hundred MB hold.
+# Tuples of a step: all of a short run; in a long run as many as fit in some hundred MB.
 STEP = 1 << 18
 
 
@@ -37,7 +37,7 @@ STEP = 1 << 18
 def expected(
     query_id: str, density: int, window: int, folder: Any, total: int, hashed: bool = False
 ) -> Found:
-    """Return what one instance puts out; parameters as of ``streams_of``.
+    """Return the output of one instance; parameters as of ``streams_of``.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def expected(
 
 
 def found_by_one(streams: Streams, total: int, hashed: bool = False) -> Found:
-    """Return what one instance puts out of the tuples of the lowest ranks."""
+    """Return the output of one instance for the tuples of the `total` lowest ranks."""
     plan = compile_query(streams.query, QUERY_CLUSTER, 1)
     parts = TimedParts(plan, streams, total, STEP, hashed=hashed)
     serial.run(parts)
@@ -59,19 +59,19 @@ def found_by_one(streams: Streams, total: int, hashed: bool = False) -> Found:
 
 @dataclass(frozen=True)
 class Compared:
-    """A run, compared with what one instance puts out.
+    """A run compared with the oracle.
 
     Attributes
     ----------
     rows : int
-        Of the run.
+        Rows of the run.
     late : int
-        Tuples that came late.
+        Late tuples.
     lost : int
-        Rows of one instance that the run does not have.
+        Rows of the oracle that the run lacks.
     digest, oracle : int
-        Of the rows of the run, and what it must be: of all rows of one instance in their order, or
-        under best effort of those that the run has, too, each as often as both have it.
+        Digest of the run's rows, and the expected one: of all rows of the oracle in order, or under
+        best effort of the rows common to both, with multiplicity.
     problem : str or None
     """
 
@@ -84,7 +84,7 @@ class Compared:
 
 
 def compared_with(bench: StreamcloudBench, parts: TimedParts) -> Compared:
-    """Return what came out of a run of a bench, compared with what had to."""
+    """Return the output of a bench's run, compared with the oracle."""
     found = parts.found()
     wanted = expected(*bench.place, parts.source.total, bench.is_best_effort)
     late = sum(each.late for each in parts.work().values())
@@ -102,21 +102,21 @@ def the_same(query: Query, found: Found, wanted: Found, late: int) -> Compared:
 
 
 def lost_some(query: Query, found: Found, wanted: Found, late: int) -> Compared:
-    """Compare a run of best-effort mergers; both have the digests of their rows.
+    """Compare a run of best-effort mergers; both sides have the digests of their rows.
 
     Parameters
     ----------
     query : Query
     found, wanted : Found
-        Of the run, and of one instance.
+        Of the run, and of the oracle.
     late : int
-        Tuples that came late.
+        Late tuples.
     """
     own, own_counts = np.unique(found.hashes, return_counts=True)
     known, known_counts = np.unique(wanted.hashes, return_counts=True)
     _, mine, theirs = np.intersect1d(own, known, assume_unique=True, return_indices=True)
     shared = np.minimum(own_counts[mine], known_counts[theirs])
-    # Sums of words wrap, as those of an output do.
+    # Sums of words wrap, like those of an output.
     digest = int((own[mine] * shared).sum())
     missing, wrong = wanted.rows - int(shared.sum()), found.rows - int(shared.sum())
     problem = None

@@ -1,4 +1,4 @@
-"""What a benched output does with rows: their digest, and when they came."""
+"""The kernels of a benched output: the digest of the rows, and their latency."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from operators.running.schedule import due_after
 
 # The words of an output.
 ROWS = 0
-CHAIN = 1  # digest of all rows, one behind the other
-SUM = 2  # digest of all rows, in any order
+CHAIN = 1  # digest of all rows, in order
+SUM = 2  # digest of all rows, independent of order
 OUTPUT_WORDS = 3
 
 
@@ -24,7 +24,7 @@ def fold_rows(batch, behind, words, hashes):
     ----------
     batch : int64 array (words, tuples)
     behind : int
-        The time is folded, and the words from this one on: 1 for all of them.
+        The time is folded, and the words from this index on: 1 for all of them.
     words : int64 array
         ROWS, CHAIN, SUM.
     hashes : int64 array (tuples,)
@@ -42,7 +42,7 @@ def fold_rows(batch, behind, words, hashes):
 
 @inlined
 def needed(time, ways):
-    """Return the time up to which inputs must be past before a row of this time is certain."""
+    """Return the time that the inputs must have passed before a row of `time` is complete."""
     latest = time
     for way in range(ways.shape[0]):
         until = time
@@ -55,16 +55,16 @@ def needed(time, ways):
 
 @kernel
 def note_latencies(times, clock, go, schedule, ways, of_cycle, span, first, last, latencies):
-    """Note how long rows came out behind the due time of the tuple that completes each.
+    """Record rows' latency, from the due time of the completing tuple (no coordinated omission).
 
     Parameters
     ----------
     times : int64 array
-        Of the rows.
+        Times of the rows.
     clock, go : int
-        When they came, and the common start, in ns.
+        When the rows came, and the common start, in ns.
     schedule : Schedule
-        An open one.
+        An open schedule.
     ways : int64 array (ways, steps, 2)
         See `completing.ways_of`.
     of_cycle : int64 array

@@ -1,27 +1,27 @@
-"""What the processor time of nodes goes into: figure 9.
+"""The shares of the nodes' processor time: figure 9.
 
-A node says many times a run what its instances' threads have used so far
+During a run a node repeatedly reports the processor time of its instances' threads
 (`operators.streamcloud.carriers.timed`):
 
 ``processing``
     Processor time in steps: mergers, operators, balancers.
 ``communication``
-    Their processor time between steps, for taking rows, packing and sending them, giving credit and
-    waking up, and that of the threads that hear connections, which read rows and put them into
+    Processor time between steps, for taking, packing and sending rows, granting credit and
+    waking up, and that of the threads that listen to connections, read rows and put them into
     rings.
 ``idle``
-    What the cores had left. Nodes could have had all cores all the time, but for what the process
-    of the source and the outputs used; what other programs use is taken for idle.
+    The remaining time of the cores. Nodes could have had all cores all the time, except for the
+    time used by the process of the source and the outputs; other programs' use counts as idle.
 
-The shares are of the three together, over all nodes, in the middle of a run that offers tuples as
-fast as they are taken. The source and the outputs are in no node and in no share, as in the paper
-what injects and what collects.
+The three shares add up to one, over all nodes, in the middle of a closed-loop run. The source and
+the outputs are in no node and in no share, like the injecting and collecting processes of the
+paper.
 
 # ASSUME: the paper's "other" is "aggregated communication cost and context switches", as a profiler
-# tells it of the nodes' processors. Here it is all that the threads have used outside of steps.
-# ASSUME: in the paper an instance has a processor of its own, which is idle while the instance
-# waits. Here instances share the cores, and what one leaves another takes: what is idle by dealing
-# out whole processors cannot be seen here, and is counted (`idle_by_rounding`).
+# reports it for the nodes' processors. Here it is all time that the threads use outside of steps.
+# ASSUME: in the paper each instance has a whole processor, which is idle while the instance waits.
+# Here instances share the cores, and one takes the time another leaves: the idle time caused by
+# dealing out whole processors cannot be measured, and is counted instead (`idle_by_rounding`).
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def shares_of(
     Parameters
     ----------
     reports : mapping of int to sequence of Report
-        By node, what it said while it ran.
+        By node, its reports during the run.
     first, last : int
-        The tuples between which the middle lies, as the source sent them.
+        The tuples, in the order sent by the source, between which the middle lies.
     cores : int
-        That all processes of the run had.
+        Cores that all processes of the run had together.
 
     Returns
     -------
     dict or None
-        The columns of the phase; None where a node did not speak twice in the middle.
+        The columns of the phase; None where a node reported less than twice in the middle.
     """
     used, outside = np.zeros(2), []
     for said in reports.values():
@@ -61,7 +61,7 @@ def shares_of(
             return None
         begin, end = inside[0], inside[-1]
         seconds = end.clock_ns - begin.clock_ns
-        # In cores: nodes do not speak at the same moments.
+        # In cores: nodes report at different moments.
         used += np.subtract(end.spent_ns, begin.spent_ns) / seconds
         outside.append((end.outside_ns - begin.outside_ns) / seconds)
     idle = max(cores - float(np.mean(outside)) - used.sum(), 0.0)

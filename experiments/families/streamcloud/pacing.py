@@ -1,4 +1,4 @@
-"""When a source sends, and how much waits while it does."""
+"""The pace of a source, and the length of the queue in an open run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from operators.streamcloud.carriers.threads import Pace, Thread
 
 
 def pace_of(parts: TimedParts, timed: Timed) -> Pace:
-    """Return what the source does before each blob: it waits until that is due."""
+    """Return the source's action before each blob: wait until the blob is due."""
     source = parts.source
 
     def pace(thread: Thread) -> None:
         timed.go = thread.go
         if timed.schedule:
-            # The one before was taken a little before now.
+            # The previous blob was taken a little before now.
             thread.was_late(now() - timed.due(timed.sent_rank))
             timed.sent_rank = source.due_rank
             thread.wait_until(timed.due(timed.sent_rank))
@@ -27,17 +27,17 @@ def pace_of(parts: TimedParts, timed: Timed) -> Pace:
 
 
 class Queue:
-    """How many tuples wait, looked at while a run goes on.
+    """The number of waiting tuples, sampled during a run.
 
     Parameters
     ----------
     parts : TimedParts
     timed : Timed
-        Of an open run.
+        An open run.
     blob : int
-        A slice is due when its last tuple is; until then none of it waits.
+        A slice is due when its last tuple is; none of it counts as waiting before.
     waiting : callable or None
-        How many tuples are in channels; None where nobody knows.
+        Returns how many tuples are in channels; None where this is unknown.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Queue:
         self._sum = self._looks = 0
 
     def look(self) -> None:
-        """Count what waits, if the run is in its middle."""
+        """Count the waiting tuples, if the run is in the middle."""
         timed, clock = self._timed, now()
         if self._waiting is None or not timed.go:
             return
@@ -58,7 +58,7 @@ class Queue:
         self._looks += 1
 
     def _due(self, since_ns: int) -> int:
-        """Return how many tuples are due by then, of whole slices."""
+        """Return how many tuples, in whole slices, are due `since_ns` after the start."""
         schedule, total = self._timed.schedule, self._source.total
         if schedule.period_ns > 0.0:
             ranks = int(since_ns / schedule.period_ns) + 1
@@ -67,5 +67,5 @@ class Queue:
         return total if ranks >= total else ranks // self._blob * self._blob
 
     def mean(self, instances: int) -> float | None:
-        """Return the mean over the looks, over so many instances; None without a look."""
+        """Return the mean of the samples per instance; None without samples."""
         return self._sum / self._looks / instances if self._looks else None

@@ -1,6 +1,6 @@
-"""A plan's parts for a run that is timed: a source that goes by ranks, outputs that fold rows.
+"""A plan's parts in a timed run: a source that sends by rank, outputs that fold rows.
 
-All else, instances and who sends to whom, is that of every run (`operators.streamcloud.parts`).
+Instances and channels are those of every run (`operators.streamcloud.parts`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from experiments.families.streamcloud import loops
 from experiments.families.streamcloud.completing import filled_after, ways_of
 from experiments.families.streamcloud.streams import Feed, Streams
+from experiments.timing.memory import bytes_of
 from operators.core import histogram
 from operators.core.atomics import now
 from operators.core.histogram import Histogram
@@ -31,16 +32,16 @@ from operators.streamcloud.sources import OutputSink
 class SliceSource:
     """A source that sends the tuples of all streams in slices of their total order.
 
-    A *slice* is `blob` tuples of consecutive ranks. Of each each stream sends its own, and how far
-    it is, also where it has none: a stream of few tuples never holds up the others until it has a
-    blob of its own.
+    A *slice* is `blob` tuples of consecutive ranks. For each slice every stream sends tuples and
+    its watermark, even if the slice has no tuple of the stream: otherwise a sparse stream would
+    hold up the others until it had filled a blob.
 
     Attributes
     ----------
     total, tuples : int
-        How many there are, and how many were sent.
+        How many tuples there are, and how many were sent.
     due_rank : int
-        The last tuple of the slice that is sent next; it is due when that is.
+        The last tuple of the slice that is sent next; the slice is due with this tuple.
     """
 
     def __init__(self, plan: Plan, streams: Streams, total: int, blob: int) -> None:
@@ -50,18 +51,18 @@ class SliceSource:
         self._outputs = [Output(node) for node in plan.query.inputs]
         self._balancers = [Balancer(plan, feed.name, 0) for feed in streams.feeds]
         self._sent = [0 for _ in streams.feeds]
-        # The slice at hand ends before this rank; its next tuples are those of this stream.
+        # The current slice ends before rank `_end`; the stream `_next` sends next.
         self._end = 0
         self._next = len(streams.feeds)
 
     @property
     def due_rank(self) -> int:
-        """The last tuple of the slice that is at hand, or of the next one."""
+        """The last tuple of the current slice, or of the next one if the current one is sent."""
         whole = self._next == len(self._balancers)
         return (min(self._end + self._blob, self.total) if whole else self._end) - 1
 
     def take(self) -> tuple[str, list[list[Row]]] | None:
-        """Return an input and what its stream sends next; None at the end."""
+        """Return an input and the rows that its stream sends next; None at the end."""
         if self._next == len(self._balancers):
             if self._end >= self.total:
                 return None
@@ -81,15 +82,15 @@ class SliceSource:
         return self._balancers[number].send({output: batch}, {output: progress})
 
     def ended(self, name: str, number: int) -> bool:
-        """Say whether a stream has sent all it has: they all end with the last slice."""
+        """Say whether a stream has ended: all streams end with the last slice."""
         return self._end >= self.total and self._next == len(self._balancers)
 
     def still_sending(self) -> Iterator[tuple[str, int]]:
-        """Yield nothing: it never pauses before its end."""
+        """Yield nothing: the source never pauses before the end."""
         yield from ()
 
     def save(self) -> bytes:
-        """Return how far each stream is, in the form of `operators.streamcloud.sources.Source`."""
+        """Return each stream's progress, in the form of `operators.streamcloud.sources.Source`."""
         arrays = []
         for position, balancer in zip(self._sent, self._balancers, strict=True):
             saved = balancer.save()
@@ -98,24 +99,24 @@ class SliceSource:
         return pack_arrays(arrays)
 
     def compile(self) -> None:
-        """Compile the kernels of its balancers."""
+        """Compile the kernels of the balancers."""
         for each in self._balancers:
             each.compile()
 
 
 @dataclass
 class Timed:
-    """When the tuples of a run are due, and what of it is measured.
+    """The due times of a run's tuples, and the measured part.
 
     Attributes
     ----------
     schedule : Schedule
     first, last : int
-        The ranks between which the measured part lies.
+        The ranks that bound the measured part.
     go : int
-        The common start, in ns; the source notes it before anything is sent.
+        The common start, in ns; noted by the source before anything is sent.
     sent_rank : int
-        The last tuple of the slice that was sent last.
+        The last tuple of the most recently sent slice.
     """
 
     schedule: Schedule = CLOSED_LOOP
@@ -125,12 +126,12 @@ class Timed:
     sent_rank: int = 0
 
     def due(self, rank: int) -> int:
-        """Return when the tuple of a rank is due, in ns of the clock."""
+        """Return the due time of the tuple of a rank, in ns of the clock."""
         return self.go + int(due_after(self.schedule, rank))
 
 
 class FoldingSink(OutputSink):
-    """An output that folds what comes out into digests, and keeps none of it.
+    """An output that folds rows into digests and keeps none of them.
 
     Parameters
     ----------
@@ -138,10 +139,10 @@ class FoldingSink(OutputSink):
     sink : Sink
     streams : Streams
     timed : Timed
-        Of an open run; it notes latencies then.
+        If the run is open, latencies are recorded.
     hashed : bool
-        Whether it keeps the digest of each row, 8 bytes; then that is of its time and its columns.
-        What comes late under best effort is keyed as it came.
+        Whether to keep a digest per row, 8 bytes, over the time and the columns alone: under best
+        effort the key of a late row depends on when it came.
 
     Attributes
     ----------
@@ -163,7 +164,7 @@ class FoldingSink(OutputSink):
         self._ways = ways_of(plan.query)
 
     def keep(self, batch: np.ndarray) -> None:
-        """Fold tuples that came out, in total order behind those before."""
+        """Fold tuples that came out, in total order after the previous ones."""
         if batch.shape[1]:
             self._fold(as_batch(batch))
 
@@ -183,7 +184,7 @@ class FoldingSink(OutputSink):
         )  # fmt: skip
 
     def compile(self) -> None:
-        """Compile the kernels of its merger, and its own."""
+        """Compile the kernels of the merger, and the folding ones."""
         super().compile()
         nothing = np.zeros((1, 0), dtype=np.int64)
         loops.fold_rows(nothing, self._behind, self.words, nothing[0])
@@ -191,7 +192,7 @@ class FoldingSink(OutputSink):
 
 
 class TimedParts(Parts):
-    """The parts of a run that is timed.
+    """The parts of a timed run.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ class TimedParts(Parts):
     total : int
         Tuples of all streams.
     blob : int
-        Of a slice.
+        Tuples of a slice.
     timed : Timed, optional
     hashed : bool
         Whether outputs keep the digest of each row.
@@ -223,36 +224,50 @@ class TimedParts(Parts):
         self.sinks = self.folds
         self._streams = streams
         self._full_from = filled_after(plan.query)
-        # By instance, its comparisons when its windows were full, and how far it was then.
-        self._full: dict[tuple[int, int], tuple[int, int]] = {}
+        # By instance, when the windows became full: comparisons, progress, bytes of the state.
+        self._full: dict[tuple[int, int], tuple[int, int, int]] = {}
 
     def step(self, place: int, number: int, rows: Sequence[Row]) -> list[Sent]:
-        """Let an instance step, and note its work when its windows have become full."""
+        """Let an instance step; note comparisons and state when the windows have become full.
+
+        That is before the measured part begins, which the size of the state costs nothing.
+        """
         sent = super().step(place, number, rows)
         if (place, number) not in self._full:
             instance = self.instances[place][number]
             progress = instance.merger.progress
             if progress >= self._full_from:
-                self._full[place, number] = instance.work.comparisons, progress
+                size = bytes_of(tuple(instance.saved()))
+                self._full[place, number] = instance.work.comparisons, progress, size
         return sent
 
     def compared_a_tuple(self) -> float | None:
-        """Return the pairs that all instances looked at for a tuple, once windows were full.
+        """Return the pairs that all instances compare per tuple, once windows are full.
 
         None where the run was too short for that, and where instances are in other processes.
         """
         found = 0.0
         for place, instances in enumerate(self.instances):
             for number, instance in enumerate(instances):
-                before, time = self._full.get((place, number), (0, END))
+                before, time, _ = self._full.get((place, number), (0, END, 0))
                 behind = 0 if time == END else self.source.total - self._streams.rank(time)
                 if behind <= 0:
                     return None
                 found += (instance.work.comparisons - before) / behind
         return found
 
+    def state_bytes(self) -> int | None:
+        """Return the bytes of all instances' states, each when its windows had become full.
+
+        Arrays of a state grow with the windows, so that their size at the start says nothing. None
+        where the run was too short for that, and where instances are in other processes.
+        """
+        if len(self._full) < sum(map(len, self.instances)):
+            return None
+        return sum(size for _, _, size in self._full.values())
+
     def found(self) -> Found:
-        """Return what came out so far."""
+        """Return the output so far."""
         rows, chain, unordered = 0, 0, 0
         for each in self.folds:
             rows += int(each.words[loops.ROWS])
@@ -268,13 +283,13 @@ class TimedParts(Parts):
 
 @dataclass(frozen=True)
 class Found:
-    """What came out of a run.
+    """The output of a run.
 
     Attributes
     ----------
     rows : int
     chain, unordered : int
-        Digests of all rows: in total order, and in any.
+        Digests of all rows: in total order, and independent of order.
     hashes : int64 array
         The digest of each row, where outputs keep them.
     """

@@ -1,1 +1,1 @@
-"""How theta joins are run and timed: the bench, its threads, and the oracle of its pairs."""
+"""Runs and timing of theta joins: the bench, the threads, and the oracle of the pairs."""

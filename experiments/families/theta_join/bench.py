@@ -1,18 +1,19 @@
-"""How a theta join is benched: a thread a stream, those that compare, and one that takes pairs.
+"""Bench of the theta joins: a thread per stream, processing threads, and one that takes pairs.
 
 ::
 
     rows in memory --> stream 0 --+                                  +--> takes pairs, folds them
                        stream 1 --+--> processing threads, driver ---+
 
-Windows are filled by insertion before the clock starts, with what arrives in their length. Three
-kinds of run tell three things:
+Windows are filled by insertion before the clock starts, with the tuples that arrive within one
+window length. There are three kinds of run:
 
-closed          tuples are offered as fast as they are taken; each means as many comparisons as the
-                settings' density makes. Comparisons/s are those of the middle.
-real time       tuple by tuple at the times of their timestamps, whatever happens.
-highest density the same for a part of a second at densities that close in on the highest one that
-                is kept up with: denser streams have fuller windows, too.
+closed          tuples are offered as fast as they are taken; each causes as many comparisons as the
+                density of the settings implies. Comparisons/s are measured in the middle of the
+                run.
+real time       each tuple is due at the time of its timestamp, whether or not the join keeps up.
+highest density short real-time runs, at densities that converge on the highest one that the join
+                keeps up with. Denser streams also have fuller windows.
 
 Source: section VI of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream
 Join".
@@ -27,32 +28,31 @@ from typing import Any
 import numpy as np
 
 from datasets import read
+from experiments.dataset_of import dataset_path
 from experiments.families.theta_join import expected, loops, real_time, streams
 from experiments.families.theta_join.columns import HIGHEST, REAL_TIME
 from experiments.families.theta_join.loops import Noted
-from experiments.families.theta_join.runs import EVEN, probe_seconds, real_seconds
+from experiments.families.theta_join.phases import EVEN, probe_seconds, real_seconds
 from experiments.families.theta_join.streams import SECOND, Arrivals
-from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import Output, Request, Started, data_of, latency_of
-from experiments.timing.threads import ThreadedBench, guess
+from experiments.timing.memory import bytes_of
+from experiments.timing.threads import FLIGHTS, ThreadedBench, guess
 from operators.contract import UsageError
 from operators.core import histogram
 from operators.core.layout import aligned_words
 from operators.running import control
-from operators.running.crew import Counts, Outcome, Role, RunFailed
 from operators.running.drivers import Feed, make_input_loop
+from operators.running.run_threads import Counts, Outcome, Role, RunFailed
 from operators.running.schedule import CLOSED_LOOP, Schedule
 from operators.theta_join.family import EQUAL, R, Shape, State, make_extent
 from operators.theta_join.predicates import bench_predicate
 
-# The measured part of a closed run, as shares of its tuples: windows are full at its begin.
+# The measured part of a closed run, as shares of its tuples: windows are full at the start.
 BEGIN, END = 0.1, 0.95
-# Parts of a run in real time: seconds, as in figure 8, or so many where it is shorter.
+# Parts of a real-time run: one per second, as in figure 8, or this many in a shorter run.
 LEAST_PARTS = 6
-# A run of a chain has so many times the tuples that may be under way in it.
-IN_CHAIN = 10
-# Fewer pairs have no mean to speak of.
+# The mean of fewer pairs is not reported.
 LEAST_PAIRS = 10
 
 
@@ -66,16 +66,17 @@ class ThetaBench(ThreadedBench):
     own_phases = (REAL_TIME, HIGHEST)
 
     def prepare(self, dataset: object) -> None:
-        """Derive the threads, and let the join refuse what it does not take."""
+        """Derive the threads, and let the join refuse settings that it does not take."""
         settings = self.settings
-        usual = {each.name: each.default for each in self.family.settings}["density"]
-        if settings["profile"] != EVEN and settings["density"] != usual:
-            raise UsageError(
-                f"profile={settings['profile']} has rates of its own; leave density out, or give"
-                f" profile={EVEN}"
-            )
+        usual = {each.name: each.default for each in self.family.settings}
+        for name in ("density", "streams") if settings["profile"] != EVEN else ():
+            if settings[name] != usual[name]:
+                raise UsageError(
+                    f"profile={settings['profile']} has streams and rates of its own; leave {name}"
+                    f" out, or give profile={EVEN}"
+                )
         self._named = dataset
-        # The threads are part of the join's shape.
+        # The number of threads is part of the join's shape.
         self._own = {n: value for n, value in self.parameters.items() if n != "threads"}
         self._compare_threads = self.parameters.get("threads", 1)
         self.predicate = bench_predicate(settings["predicate"] == EQUAL)
@@ -83,13 +84,13 @@ class ThetaBench(ThreadedBench):
         self._extent = make_extent(span=self.span, purge=settings["purge"])
         self.kernels = settings["predicate"]
         operations = self.variant.operations
-        # A small one, for what it says of these settings.
-        streams_of = (1, 1) if settings["profile"] == EVEN else (2, 2)
-        tiny = Shape(*streams_of, self._compare_threads, 1)
+        # A small state, only to learn how many threads these settings give.
+        streams_of = settings["streams"] if settings["profile"] == EVEN else 2
+        tiny = Shape(streams_of, streams_of, self._compare_threads, 1)
         state = operations.make_state(self.predicate, None, self._extent, tiny, **self._own)
         self._threads_inside = len(state.threads) + (state.driver is not None)
         self.first_input = 1 + self._threads_inside
-        self.threads = self.first_input + 2
+        self.threads = self.first_input + 2 * settings["streams"]
 
     def load(self) -> None:
         """Read the rows."""
@@ -102,35 +103,36 @@ class ThetaBench(ThreadedBench):
             self.threads = self.first_input + len(rates)
         self.in_flight = self.bound_in_flight(tuples=self.threads - self.first_input)
         if self.variant.operations.drive:
-            # And in the chain, on both ways.
+            # Messages in flight in the chain, in both directions.
             messages = 2 * self._compare_threads * self.settings["messages"]
             self.in_flight = messages + (self.in_flight or 0)
-            # What the driver has sent was compared a little later.
-            self.least_tuples = IN_CHAIN * messages
+            # The cores compare a tuple a little after the driver has sent it.
+            self.least_tuples = FLIGHTS * self.in_flight
 
     def measured(self, total: int, open_loop: bool = False) -> tuple[int, int]:
-        """Return the ranks of the middle: windows are full before a run begins."""
-        return int(BEGIN * total), int(END * total)
+        """Return the ranks of the middle; windows are full before a run begins, a chain is not."""
+        fills = self.variant.operations.drive and not open_loop
+        return max(int(BEGIN * total), self.in_flight if fills else 0), int(END * total)
 
     def _arrivals(self, tuples: int, seconds: float = 0.0) -> Arrivals:
         settings = self.settings
         place = (self.folder, settings["profile"], settings["density"], settings["window_s"])
-        return streams.arrivals(*place, tuples, seconds)
+        return streams.arrivals(*place, tuples, seconds, settings["streams"])
 
     def kernels_key(self, phase: str = CLOSED) -> tuple:
-        """Return what tells the kernels of a phase from others: all phases have the same."""
+        """Return the key of a phase's compiled kernels: the same for all phases."""
         return super().kernels_key(CLOSED)
 
     # --- a run ------------------------------------------------------------------------------------
 
     def schedule_of(self, total: int, offered_tps: float | None) -> Schedule:
-        """Return the schedule of a run, whose tuples keep the intervals of their timestamps."""
+        """Return the schedule of a run; tuples keep the relative intervals of their timestamps."""
         if offered_tps is None:
             return CLOSED_LOOP
         return streams.schedule_of(self._arrivals(total), offered_tps)
 
     def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
-        """Return the threads of one run, its windows full."""
+        """Return the threads of one run, with full windows."""
         return self._started(self._arrivals(total), schedule, parts=0, part_ns=1)
 
     def _started(self, came: Arrivals, schedule: Schedule, parts: int, part_ns: int) -> Started:
@@ -155,9 +157,9 @@ class ThetaBench(ThreadedBench):
             )
         ]  # fmt: skip
         feeds = state.driver is not None
-        # By the clock, then by event time; cores of a chain see tuples in another order.
+        # By the clock, then by event time. Cores of a chain see tuples in a different order.
         by_part = [aligned_words(0 if feeds else 2 * parts) for _ in state.threads]
-        # A driver may be ahead of the cores: theirs is what they compare while it is in its middle.
+        # A driver may run ahead of the cores, so their comparisons are counted while it is mid-run.
         middles = [aligned_words(loops.MIDDLE_WORDS if feeds else 0) for _ in state.threads]
         watched = control.block(1 + len(state.threads))
         step = operations.make_step(predicate)
@@ -196,20 +198,20 @@ class ThetaBench(ThreadedBench):
                 came, state, taken, latencies, compared, in_chain, over_time, schedule
             )
 
-        return Started(roles, finish)
+        return Started(roles, finish, state_bytes=bytes_of(state))
 
     def _last_of_latency(self, came: Arrivals) -> int:
-        """Return the time behind which a pair's later tuple is not measured."""
-        # At the end a chain lets everything expire: what is half a window late comes out at once.
+        """Return the event time from which on the latency of a pair is no longer measured."""
+        # At the end a chain expires everything: pairs half a window late come out at once.
         end, half = int(came.time[-1]) + 1, self.span // 2
         if self.variant.operations.ordered and end - came.begin <= self.span:
             return end
         return end - half
 
     def _filled(self, came: Arrivals) -> State:
-        """Return a join whose windows are full."""
+        """Return a join with full windows."""
         operations, threads = self.variant.operations, self._compare_threads
-        # A chain's core may have any of the tuples; another thread has every n-th.
+        # A core of a chain may hold any tuple; any other thread holds every n-th.
         kept = streams.most_kept(came.asked, 1 if operations.drive else threads)
         shape = Shape(came.r_streams, came.s_streams, threads, kept)
         state = operations.make_state(self.predicate, self.tables, self._extent, shape, **self._own)
@@ -229,7 +231,7 @@ class ThetaBench(ThreadedBench):
         return state
 
     def _feeds(self, came: Arrivals) -> list[Feed]:
-        """Return what each stream offers, once: no stream is as long as a cycle."""
+        """Return the tuples that each stream offers, once: a stream is shorter than a cycle."""
         found = []
         times, streams_of, side, position = (
             each[came.filled :] for each in (came.time, came.stream, came.side, came.position)
@@ -284,7 +286,7 @@ class ThetaBench(ThreadedBench):
     # --- runs in real time ------------------------------------------------------------------------
 
     def run(self, request: Request) -> dict[str, Any]:
-        """Run once and return the columns that were seen."""
+        """Run once and return the measured columns."""
         if request.phase == REAL_TIME:
             seconds = real_seconds(self.settings, request.seconds)
             return self._run_in_real_time(seconds, max(int(seconds), LEAST_PARTS))
@@ -309,7 +311,7 @@ class ThetaBench(ThreadedBench):
 
 
 def _in_the_middle(middles: Sequence[np.ndarray]) -> float:
-    """Return the comparisons/s of all cores between the driver's marks; 0 where one saw none."""
+    """Return the comparisons/s of all cores between the driver's marks; 0 if a core saw none."""
     if any(each[3] <= each[1] for each in middles):
         return 0.0
     return sum(float(each[2] - each[0]) * SECOND / float(each[3] - each[1]) for each in middles)

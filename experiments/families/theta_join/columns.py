@@ -1,4 +1,4 @@
-"""What a theta join's raw results have beside the common columns."""
+"""Columns of a theta join's raw results besides the common ones, and quantities made of them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.declare import EACH_PROCESS, ONCE, Beside, Phase, Quantity
-from experiments.families.theta_join.runs import deviation_of, real_seconds, search_seconds
+from experiments.declare import EACH_PROCESS, ONCE, TWICE, Overhead, Phase, Quantity
+from experiments.families.theta_join.phases import EVEN, deviation_of, real_seconds, search_seconds
 from experiments.records.columns import CLOSED, Column
 
 REAL_TIME = "real time"
-"""An open run in which event time is the clock's: tuples are due as far apart as their
-timestamps."""
+"""An open run at the rate of event time: tuples are due as far apart as their timestamps."""
 
 HIGHEST = "highest density"
-"""The search for the highest density that a run in real time keeps up with."""
+"""The search for the highest density that a real-time run keeps up with."""
 
 COLUMNS = (
     Column(
@@ -61,24 +60,32 @@ COLUMNS = (
 )
 
 
-# Once a setting its streams are made and joined by the oracle (two cores of a Xeon "Sapphire
+# Once per setting the streams are made and the oracle joins them (two cores of a Xeon "Sapphire
 # Rapids").
-BESIDE = Beside(lambda settings: 0.9, lambda settings, slice_seconds: 0.0)
+OVERHEAD = Overhead(lambda settings: 0.9, lambda settings, slice_seconds: 0.0)
+
+
+def _often(settings: Mapping[str, Any]) -> str:
+    """Return how often a real-time run is made: twice, as latencies are; a case study, once."""
+    return TWICE if settings["profile"] == EVEN else ONCE
+
 
 PHASES = (
-    Phase(REAL_TIME, ONCE, real_seconds),
+    Phase(REAL_TIME, _often, real_seconds),
     Phase(HIGHEST, EACH_PROCESS, search_seconds),
 )
 
 
 def _comparisons(row: Mapping[str, Any]) -> float | None:
-    """Return comparisons/s in the middle of the run.
+    """Return the comparisons/s of the middle, or of the whole run where the throughput is of that.
 
-    Each design's tuples mean as many of them, but a driver may have sent tuples that wait in its
-    chain: what counts is what its cores compare.
+    A tuple causes equally many comparisons in each design. In a chain, however, the tuples that the
+    driver has sent may still be waiting, so that the comparisons of the cores are counted.
     """
     if not row["throughput_tps"] or row["comparisons"] is None:
         return None
+    if row["compared_ps"] is not None and row["of_whole_run"]:
+        return sum(row["thread_comparisons"].values()) / row["seconds"]
     if row["compared_ps"] is not None:
         return row["compared_ps"] or None
     return row["throughput_tps"] * row["comparisons"] / row["tuples"]
@@ -115,9 +122,9 @@ def _over_time(
         phase=REAL_TIME,
         absent=f"unless {REAL_TIME}",
         timed=timed,
-        added=True,
-        short=name,
-        of=mean,
+        arithmetic=True,
+        short_label=name,
+        compute=mean,
     )
 
 
@@ -131,7 +138,7 @@ QUANTITIES = (
         label="Comparisons",
         better="higher",
         phase=CLOSED,
-        of=_comparisons,
+        compute=_comparisons,
     ),
     Quantity(
         name="thread_comparisons_ps",
@@ -141,7 +148,7 @@ QUANTITIES = (
         label="Comparisons a thread",
         better="higher",
         phase=CLOSED,
-        of=_a_thread,
+        compute=_a_thread,
     ),
     Quantity(
         name="deviation_percent",
@@ -154,7 +161,7 @@ QUANTITIES = (
         phase=CLOSED,
         absent="when the run failed, or one thread has all the work",
         timed=False,
-        of=_deviation,
+        compute=_deviation,
     ),
     Quantity(
         name="highest_tps",
@@ -225,6 +232,6 @@ QUANTITIES = (
         phase=REAL_TIME,
         absent=f"unless {REAL_TIME}, or when nothing waits to be put in order",
         timed=False,
-        of=lambda row: row["sort_peak"] or None,
+        compute=lambda row: row["sort_peak"] or None,
     ),
 )  # fmt: skip

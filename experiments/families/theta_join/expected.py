@@ -1,7 +1,7 @@
-"""The pairs that a run must put out, found by another road than the operators'.
+"""The oracle of a theta join: the expected pairs, computed unlike the operators compute them.
 
-No window slides here. Which tuples of the other stream a tuple meets follows from arrival times by
-binary search; those with a near x are looked up in lists of rows by x, and their y is compared as
+No window slides here. A binary search over arrival times finds the tuples of the other stream that
+a tuple meets; those with a near x are looked up in lists of rows by x, and their y is compared as
 the benchmark's predicate is printed.
 """
 
@@ -18,15 +18,15 @@ from operators.core.jit import inlined, kernel
 from operators.theta_join.family import EQUAL, OPPOSITE, REACH, REACH_BITS, R, S
 from operators.theta_join.predicates import HALF_WIDTH, BenchTables
 
-# Pairs of a tuple that there is room for at first: in usual settings it has fewer.
+# Initial room for pairs per tuple; usual settings produce fewer.
 ROOM = 1
-# Tuples that are looked at together: what is made of them takes some hundred bytes each, and a run
-# of ten minutes has sixty million.
+# Tuples processed per batch: each needs some hundred bytes of intermediate arrays, and a run of ten
+# minutes has sixty million.
 AT_ONCE = 1 << 20
 
 
 class Expected(NamedTuple):
-    """What a run puts out: how many pairs, their digest, in order and in any, and comparisons."""
+    """The expected output: number of pairs, ordered and unordered digest, and comparisons."""
 
     pairs: int
     digest: int
@@ -35,9 +35,9 @@ class Expected(NamedTuple):
 
 
 class _Lists(NamedTuple):
-    """The rows of a stream by the integer that is compared: `begins` of `rows`, ascending.
+    """The rows of a stream grouped by the compared integer: `begins` index into `rows`, ascending.
 
-    `reals` is what else is compared of each, side by side with them.
+    `reals` is the compared real number of each row, parallel to `rows`.
     """
 
     begins: np.ndarray
@@ -47,7 +47,7 @@ class _Lists(NamedTuple):
 
 @inlined
 def pair_word(out, words):
-    """Return one word of an output: of its key and all of its attributes."""
+    """Return a word that hashes an output: the key and all attributes."""
     word = 0
     for place in range(words):
         word = fold(word, out[place])
@@ -56,7 +56,7 @@ def pair_word(out, words):
 
 @kernel
 def _fold_all(records, words, out):
-    """Fold further records into the digests of `out`, in order and in any."""
+    """Fold more records into the digests in `out`, ordered and unordered."""
     digest = out[0]
     unordered = out[1]
     for number in range(len(records) // words):
@@ -69,10 +69,10 @@ def _fold_all(records, words, out):
 
 @kernel
 def _find(whole, real, side, low, high, lists, width, room, found):
-    """Write (tuple, other's position) of all matches; returns how many there are.
+    """Write (tuple, other's position) of all matches; return how many there are.
 
-    `whole` and `real` are what is compared of each tuple, `low` to `high` the positions of the
-    other stream that it meets, whose rows come again after all of its `lists`.
+    `whole` and `real` are the compared integer and real of each tuple, `low` to `high` the
+    positions of the other stream that the tuple meets. That stream repeats the rows of `lists`.
     """
     begins, rows, reals = lists
     cycle = len(rows)
@@ -95,7 +95,7 @@ def _find(whole, real, side, low, high, lists, width, room, found):
                 position = row + (max(low[number] - row, 0) + cycle - 1) // cycle * cycle
                 while position < high[number]:
                     if count < room:
-                        # Insertion: of one tuple's, the earlier position first.
+                        # Insertion sort: within one tuple, the earlier position first.
                         place = count
                         while place > first and found[2 * place - 1] > position:
                             found[2 * place] = found[2 * place - 2]
@@ -116,9 +116,9 @@ def _lists(values: np.ndarray, reals: np.ndarray) -> _Lists:
 
 @lru_cache(maxsize=512)
 def expected(asked: Asked, purge: str, predicate: str) -> Expected:
-    """Return what a run over these arrivals puts out, what is filled in left out.
+    """Return the expected output of a run over these arrivals, without the filled-in tuples.
 
-    It is kept for the rounds to come by what the arrivals are made of, which may be made again.
+    The result is cached for later rounds, keyed by the arguments from which arrivals are made.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def expected(asked: Asked, purge: str, predicate: str) -> Expected:
 def expected_of(
     tables: BenchTables, came: Arrivals, span: int, purge: str, predicate: str
 ) -> Expected:
-    """Return what a run over these rows puts out, see ``expected``."""
+    """Return the expected output of a run over these rows; see ``expected``."""
     width = 0 if predicate == EQUAL else HALF_WIDTH
     sides = [_side_of(tables, came, side) for side in (R, S)]
     out, count, comparisons = np.zeros(2, dtype=np.int64), 0, 0
@@ -150,7 +150,7 @@ def expected_of(
 
 
 class _Side(NamedTuple):
-    """A stream, what is compared of its rows, and the other stream by rank, by time and by rows."""
+    """A stream's compared columns, and the other stream by rank, by time and by rows."""
 
     side: int
     whole: np.ndarray
@@ -171,9 +171,9 @@ def _side_of(tables: BenchTables, came: Arrivals, side: int) -> _Side:
 def _pairs_of(
     own: _Side, came: Arrivals, ranks: slice, span: int, purge: str, width: int
 ) -> tuple[np.ndarray, int]:
-    """Return (rank of the later tuple, rank of the earlier one), and how many were compared.
+    """Return pairs (rank of the later tuple, of the earlier one) and the number of comparisons.
 
-    The later ones are those of a side among `ranks`.
+    The later tuples are those of one side among `ranks`.
     """
     later, low, high = _met(own, came, ranks, span, purge)
     rows = came.position[later] % len(own.whole)
@@ -191,20 +191,20 @@ def _pairs_of(
 def _met(
     own: _Side, came: Arrivals, ranks: slice, span: int, purge: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return those of the ranks that are a side's, and which positions of the other each meets."""
+    """Return the ranks that belong to a side, and the other side's positions that each meets."""
     later = np.flatnonzero(came.side[ranks] == own.side) + ranks.start
     high = np.searchsorted(own.others, later)
     if purge == OPPOSITE:
         last = came.time[later]
     else:
-        # The other stream's last tuple before this one has purged its window.
+        # The other stream's last tuple before this one has purged this side's window.
         last = np.where(high > 0, own.other_time[np.maximum(high - 1, 0)], 0)
     low = np.minimum(np.searchsorted(own.other_time, last - span), high)
     return later, low.astype(np.int64), high.astype(np.int64)
 
 
 def _records(tables: BenchTables, came: Arrivals, pairs: np.ndarray) -> np.ndarray:
-    """Return the words of each output: its key, then <ts, x, y, z, a, b, c, d>."""
+    """Return the words of each output: the key, then <ts, x, y, z, a, b, c, d>."""
     later, earlier = pairs[:, 0], pairs[:, 1]
     later_is_r = came.side[later] == R
     r_row = came.position[np.where(later_is_r, later, earlier)] % len(tables.x)

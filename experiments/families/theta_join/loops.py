@@ -1,6 +1,6 @@
-"""The drivers of a theta join: who takes steps, who feeds them, and who takes pairs.
+"""The drivers of a theta join: of the threads that take steps, and of the one that takes pairs.
 
-Physical streams are offered by the input loop of all families (`operators.running.drivers`).
+Physical streams are driven by the input loop of all families (`operators.running.drivers`).
 """
 
 from __future__ import annotations
@@ -29,36 +29,37 @@ from operators.running.drivers import make_driver
 from operators.running.schedule import due_after, is_open
 from operators.theta_join.processing import rank_of
 
-# Words that the thread that takes pairs leaves: of the digests in order and in any.
+# Words left by the thread that takes pairs: their count, the ordered digest, the unordered one.
 PAIRS, ORDERED, UNORDERED = range(3)
 TAKEN_WORDS = 8
 # The first two words of an output.
 KEY, TIMESTAMP = 0, 1
-# The first tenth of an open run's pairs is not measured: it begins there.
+# Latency is not measured in the first tenth of an open run (warm-up); the share at which it starts.
 WARM = 0.1
-# What a thread has compared when another one passes its marks, and when, twice.
+# A thread's comparisons and the clock, when another thread passes its two marks.
 MIDDLE_WORDS = 4
 
 
 class Noted(NamedTuple):
-    """What a thread notes of its comparisons beside their number.
+    """Where and when a thread notes its comparisons during a run.
 
     Attributes
     ----------
     parts : int64 array
-        ``parts[n]`` becomes the comparisons made by the end of the n-th part of the run by the
-        clock, ``parts[len(parts) // 2 + n]`` those of tuples before its end by event time.
+        ``parts[n]`` becomes the comparisons made when the n-th part of the run ends by the clock,
+        ``parts[len(parts) // 2 + n]`` those of the tuples that arrive before the part ends by event
+        time.
     part_ns : int
-        How long a part is.
+        Length of a part.
     time : int64 array
-        When tuples arrive in event time, by rank.
+        Arrival times in event time, by rank.
     begin : int
-        Where parts begin in it.
+        Event time at which the first part begins.
     middle : int64 array
-        Becomes the comparisons made, and the clock, when another thread has passed its first mark,
-        and then its second.
+        Becomes the comparisons made, and the clock, when the watched thread has passed its first
+        mark, then the same for the second mark.
     watched : int
-        Index of that thread's block of control words.
+        Index of the watched thread's block of control words.
     """
 
     parts: np.ndarray
@@ -70,15 +71,15 @@ class Noted(NamedTuple):
 
 
 def nothing_noted() -> Noted:
-    """Return what a thread is given that notes nothing."""
+    """Return the ``Noted`` of a thread that notes nothing."""
     none = np.zeros(0, dtype=np.int64)
     return Noted(none, 1, none, 0, none, 0)
 
 
 @inlined
 def note_middle(control, middle, watched, made):
-    """Note what was compared, and when, where the watched thread has passed its next mark."""
-    # RELAXED: nothing is read because of it, and late by a step is no matter with an own clock.
+    """Note the comparisons made, and the clock, if the watched thread has passed its next mark."""
+    # RELAXED: no read depends on it, and the note has a clock reading with it: a step late is fine.
     if middle[1] == 0:
         if load(control, watched + FIRST_NS, RELAXED) != 0:
             middle[0], middle[1] = made, now()
@@ -87,7 +88,7 @@ def note_middle(control, middle, watched, made):
 
 
 class Parts(NamedTuple):
-    """How far a thread is in noting its comparisons part by part."""
+    """The progress of a thread in noting its comparisons part by part."""
 
     part: int  # the next part by the clock, and when it ends
     following: int
@@ -120,7 +121,7 @@ def _note_parts(noted, at, made, until):
         part += 1
         following += noted.part_ns
     for rank in range(known, until):
-        # The tuples of a batch compare about as much each.
+        # The tuples of a batch cause about equally many comparisons.
         while event_part < half and noted.time[rank] >= event_following:
             before = (made - counted) * (rank - known) // (until - known)
             noted.parts[half + event_part] = counted + before
@@ -131,7 +132,7 @@ def _note_parts(noted, at, made, until):
 
 @inlined
 def _end_parts(noted, at, made):
-    """Note the parts that the run ended in."""
+    """Note the parts that had not ended when the run ended."""
     half = len(noted.parts) // 2
     for part in range(at.part, half):
         noted.parts[part] = made
@@ -146,15 +147,15 @@ def make_step_loop(step, seen, compared, counts):
     Parameters
     ----------
     step, seen, compared : callable
-        The operator's.
+        The operator's functions.
     counts : bool
-        Whether its tuples are those of the run.
+        Whether the run's progress is measured by this thread's tuples.
 
     Returns
     -------
     callable
-        ``step_loop(control, own, shared, thread, first, total, noted)``: steps until the END.
-        `first` tuples were seen before.
+        ``step_loop(control, own, shared, thread, first, total, noted)``: steps until END. `first`
+        tuples were seen before the run.
     """
 
     @inlined
@@ -188,31 +189,31 @@ def make_step_loop(step, seen, compared, counts):
 
 @cache
 def make_pair_loop(get_output, seen, words, counts):
-    """Return the kernel of the thread that takes pairs, folds them and notes how late they are.
+    """Return the kernel of the thread that takes pairs, folds them and records their latency.
 
     Parameters
     ----------
     get_output, seen : callable
-        The operator's.
+        The operator's functions.
     words : int
-        Of an output, its key among them.
+        Words of an output, including the key.
     counts : bool
-        Whether its tuples are those of the run: where it is the one thread that joins.
+        Whether the run's progress is measured by this thread: it is then the only one that joins.
 
     Returns
     -------
     callable
         ``pair_loop(control, own, shared, thread, out, taken, histogram, schedule, first, last,
-        before, total)``: takes pairs to the END. Where tuples have due times, the latencies of
-        pairs are recorded whose later tuple has a time from `first` to `last`. `before` tuples were
-        seen before the run; ranks of the schedule begin behind them.
+        before, total)``: takes pairs until END. Where tuples have due times, latency is recorded
+        for pairs whose later tuple has a time in [`first`, `last`). `before` tuples were seen
+        before the run; ranks of the schedule start after them.
     """
 
     @inlined
     def begin(control, own, *arguments):
         if counts:
             pass_marks(control, own, 0)
-        # Pairs, and their digests in order and in any.
+        # Pairs, ordered digest, unordered digest.
         return 0, 0, 0
 
     @inlined
@@ -253,13 +254,13 @@ def make_pair_loop(get_output, seen, words, counts):
 
 @cache
 def make_fill_loop(fill):
-    """Return the kernel that fills a thread's windows: the status that it ended with.
+    """Return the kernel that fills a thread's windows and returns the last status.
 
     Returns
     -------
     callable
-        ``fill_loop(shared, thread, time, side, position, rows_r, rows_s, filled, filled_r)``: lets
-        the first `filled` tuples in, of which `filled_r` are R's.
+        ``fill_loop(shared, thread, time, side, position, rows_r, rows_s, filled, filled_r)``:
+        inserts the first `filled` tuples, `filled_r` of them from R.
     """
 
     @kernel
@@ -280,7 +281,7 @@ def make_fill_loop(fill):
 
 @cache
 def make_drive_past_loop(drive_past):
-    """Return the kernel that lets a driver know what was filled in: whether it has room."""
+    """Return the kernel that passes a driver the filled-in tuples and returns whether they fit."""
 
     @kernel
     def drive_past_loop(driver, time, side, filled):

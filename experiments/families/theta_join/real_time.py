@@ -1,18 +1,20 @@
-"""Runs of a theta join in real time: tuple by tuple when its timestamp says, whatever happens.
+"""Real-time runs of a theta join: each tuple is due at its timestamp, whether or not it keeps up.
 
 ::
 
-    density --> windows full of as many tuples a second as come --> did the join keep up?
+    density --> fill windows at that density --> real-time run --> did the join keep up?
        ^                                                                    |
-       +---------- half way between what it kept up with and what not <-----+
+       +------- half way between a density that passed and one that did not <+
 
-A long run is seen in its parts, as figure 8 draws it. Short ones, at densities that close in on the
-highest one that is kept up with, are the search behind figures 5b and 7b.
+Latency is counted from due times, so that there is no coordinated omission.
+
+A long run is reported in parts, as figure 8 draws it. Short runs, at densities that converge on the
+highest one that the join keeps up with, are the search behind figures 5b and 7b.
 
 Source: section VI of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream
 Join".
 
-# ASSUME: a run keeps up as in the rate search of all families: its backlog does not grow.
+# ASSUME: a run keeps up if it passes the rate search of all families: the backlog does not grow.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ import numpy as np
 
 from experiments.families.theta_join import streams
 from experiments.families.theta_join.columns import REAL_TIME
-from experiments.families.theta_join.runs import PROBES, deviation_of
+from experiments.families.theta_join.phases import PROBES, deviation_of
 from experiments.families.theta_join.streams import SECOND, Arrivals
 from experiments.timing import rate_search
 from experiments.timing.bench import Request, Started
 from experiments.timing.threads import ThreadedBench, columns_of, run_started
 
-# Columns that no other run has.
+# Columns that only runs in real time, or of the search, fill.
 VALUES = ("highest_tps", "highest_ms_mean", "real_time_ms_mean", "real_time_ms_p99")
 
 
@@ -45,13 +47,13 @@ def run(
     bench : ThreadedBench
     came : Arrivals
     start : callable
-        ``start()`` returns the threads of the run, its windows full.
+        ``start()`` returns the threads of the run, with full windows.
     seconds : float
 
     Returns
     -------
     dict
-        The columns that were seen.
+        The measured columns.
     """
     total = len(came.time) - came.filled
     request = Request(seconds, streams.natural_tps(came), REAL_TIME, tuples=total)
@@ -65,7 +67,7 @@ def run(
 def search(
     settings: Mapping[str, Any], reached: float, run_at: Callable[[int], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Close in on the highest density that a run in real time keeps up with.
+    """Search for the highest density that a real-time run keeps up with.
 
     Parameters
     ----------
@@ -73,13 +75,12 @@ def search(
     reached : float
         Throughput of a closed run at the settings' density, tuples/s of both streams.
     run_at : callable
-        ``run_at(density)`` returns the columns of a short run in real time.
+        ``run_at(density)`` returns the columns of a short real-time run.
 
     Returns
     -------
     dict
-        Columns of the run at the highest rate that was kept up with, and the rates that it lies
-        between.
+        Columns of the run at the highest rate that passed, and the bracket around that rate.
     """
     # Section VI: comparisons/s = 2 WS T**2, with T tuples/s of each stream.
     compared = reached * settings["density"] * settings["window_s"]
@@ -94,7 +95,7 @@ def search(
         return dict(row)
 
     found = rate_search.search(probe, first, PROBES)
-    # Where nothing passed, the last run tells of itself, and no rate is claimed.
+    # If nothing passed, the row is the last run's and claims no rate.
     row = dict(found.passed or row)
     return {
         **row,
@@ -111,7 +112,7 @@ def search(
 
 
 def parts_of(came: Arrivals, parts: np.ndarray, part_ns: int) -> dict[str, Any]:
-    """Return a run in its parts: what streams offered, and what each thread compared.
+    """Return a run in parts: the rates that streams offered, and the comparisons of the threads.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def parts_of(came: Arrivals, parts: np.ndarray, part_ns: int) -> dict[str, Any]:
     parts : int64 array, (threads, parts)
         Comparisons.
     part_ns : int
-        How long a part is.
+        Length of a part.
 
     Returns
     -------

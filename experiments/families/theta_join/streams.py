@@ -1,22 +1,23 @@
-"""What arrives in a run of a theta join: rows of both streams, and when.
+"""The input of a theta join's run: rows of both streams, and their arrival times.
 
-The rows of the dataset come again and again, in their order; when they come is another matter:
+The rows of the dataset repeat, in order. Arrival times follow a profile:
 
-even        one stream of R and one of S, each with so many tuples a second
-a profile   the physical streams of a case study of the paper's figure 8, by the second; it begins
-            again after its last second; who runs in real time for less takes its liveliest stretch
+even        one stream of R and one of S, each with a constant number of tuples per second
+a profile   the physical streams of a case study of the paper's figure 8, second by second; the
+            study starts again after its last second. A real-time run shorter than the study takes
+            the stretch in which rates change most
 
-An even stream has a slot for each tuple, which comes at some place in it; a tuple of a study comes
-anywhere in its second. Which place it is depends on a tuple's number alone.
+A tuple of an even stream has a time slot and arrives at a pseudo-random offset in it; a tuple of a
+study arrives at such an offset in its second. The offset depends on the tuple's number alone.
 
-# ASSUME: the paper's streams come from threads that run at a pace, each in its own time, and not at
+# ASSUME: the paper's streams come from paced threads, each with a separate clock, and not at
 # exact instants. Slots that begin together would make a pattern that repeats: at the rates of
-# figure 8a 70 tuples, of which a round robin over 10 threads deals more of R to some threads for
-# ever. Their work would differ by 5.6 % with tuples at the begins of slots, and by 0.5 % with
-# tuples at any place in them; chance alone leaves 0.07 %.
+# figure 8a every 70 tuples, of which a round robin over 10 threads always deals more of R to some
+# threads. Their work would differ by 5.6 % with tuples at the start of their slots, and by 0.5 %
+# with tuples at pseudo-random offsets; chance alone leaves 0.07 %.
 
-Times are in ns from the begin of the data. Windows are full when the clock starts: what arrives in
-the first window's length is *filled* in.
+Times are in ns from the start of the data. Windows are full when the clock starts: the tuples that
+arrive in the first window length are *filled* in.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from datasets import read
 from datasets.in_memory import InMemory
-from experiments.families.theta_join.runs import EVEN
+from experiments.families.theta_join.phases import EVEN
 from operators.running.schedule import Schedule, at_times
 from operators.theta_join.capacity import most_in_window
 from operators.theta_join.family import R, S, make_extent
@@ -45,7 +46,7 @@ SLACK = 64
 
 
 class Asked(NamedTuple):
-    """What arrivals are made of; see ``arrivals``."""
+    """The arguments from which arrivals are made; see ``arrivals``."""
 
     folder: Path | InMemory
     profile: str
@@ -53,26 +54,27 @@ class Asked(NamedTuple):
     window_s: float
     tuples: int
     seconds: float
+    streams: int = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """All tuples of a run in the total order, those that are filled in first.
+    """All tuples of a run in the total order, those filled in before the run first.
 
     Attributes
     ----------
     time : int64 array
-        ns from the begin of the data.
+        ns from the start of the data.
     stream : int64 array
-        Physical streams, R's first.
+        Number of the physical stream; R's streams come first.
     side : int64 array
         R or S.
     position : int64 array
-        In the logical stream.
+        Position in the logical stream.
     filled : int
-        How many arrive before the clock starts.
+        How many tuples arrive before the clock starts.
     begin : int
-        The time at which it does, ns.
+        Event time at which the clock starts, ns.
     r_streams, s_streams : int
     asked : Asked
     """
@@ -111,15 +113,15 @@ def rates_of_study(folder: Path | InMemory, profile: str) -> tuple[np.ndarray, n
     table = read.read_table(folder, "rates")
     mine = table["profile"] == profile
     side, stream, tuples = (table[name][mine] for name in ("side", "stream", "tuples"))
-    # R's streams first, each side's in their order, and then by second.
+    # R's streams first; within a side by stream, then by second.
     order = np.lexsort((table["second"][mine], stream, side))
     streams = len(set(zip(side, stream.tolist(), strict=True)))
     rates = tuples[order].reshape(streams, -1)
     return rates, np.where(side[order][:: rates.shape[1]] == "r", R, S)
 
 
-# Arrivals are made for so many tuples at least, and then for four times as many, and so on: runs of
-# one window then share them.
+# Arrivals are made for at least this many tuples, then for four times as many, and so on, so that
+# runs with the same window share them.
 LEAST_MADE = 1 << 16
 
 
@@ -130,30 +132,33 @@ def arrivals(
     window_s: float,
     tuples: int,
     seconds: float,
+    streams: int = 1,
 ) -> Arrivals:
-    """Return what arrives while windows fill, and then so many tuples, or for so many seconds.
+    """Return the tuples that fill the windows, then `tuples` more, or those of `seconds`.
 
     Parameters
     ----------
     folder : Path or InMemory
-        The dataset, whose rates the case studies have.
+        The dataset, which also holds the rates of the case studies.
     profile : str
     density : int
-        Tuples/s of R and of S; of `even` alone.
+        Tuples/s of R and of S; only for `even`.
     window_s : float
     tuples : int
-        How many arrive after the clock starts; 0 to go by `seconds`.
+        How many tuples arrive after the clock starts; 0 to go by `seconds`.
     seconds : float
+    streams : int
+        Physical streams of R, and of S; only for `even`.
     """
     made = LEAST_MADE
     while made < tuples:
         made *= 4
-    came = _made(folder, profile, density, window_s, made if tuples else 0, seconds)
+    came = _made(folder, profile, density, window_s, made if tuples else 0, seconds, streams)
     end = came.filled + tuples if tuples else len(came.time)
     return replace(
         came,
         **{each: getattr(came, each)[:end] for each in ("time", "stream", "side", "position")},
-        asked=Asked(folder, profile, density, window_s, tuples, seconds),
+        asked=Asked(folder, profile, density, window_s, tuples, seconds, streams),
     )
 
 
@@ -165,11 +170,13 @@ def _made(
     window_s: float,
     tuples: int,
     seconds: float,
+    streams: int,
 ) -> Arrivals:
-    """Make arrivals; as many come before each slice of a round as fill its windows."""
+    """Make arrivals; the first window length of them fills the windows."""
     begin = round(window_s * SECOND)
     if profile == EVEN:
-        times, sides = _even(density, begin, tuples, seconds), np.array([R, S])
+        times = _even(density, begin, tuples, seconds, streams)
+        sides = np.repeat([R, S], streams)
     else:
         rates, sides = rates_of_study(folder, profile)
         if seconds:
@@ -177,7 +184,7 @@ def _made(
         times = _profiled(rates, begin, tuples, seconds)
     stream = np.repeat(np.arange(len(times)), [len(each) for each in times])
     time = np.concatenate(times)
-    # Stable, so that ties go by stream; what is sorted in parts it merges.
+    # A stable sort: tie-breaking is by stream, and the sorted parts are only merged.
     order = np.argsort(time, kind="stable")
     time, stream = time[order], stream[order]
     side = sides[stream]
@@ -185,19 +192,19 @@ def _made(
     end = filled + tuples if tuples else int(np.searchsorted(time, begin + seconds * SECOND))
     position = np.where(side == R, np.cumsum(side == R), np.cumsum(side == S)) - 1
     kept = (np.ascontiguousarray(each[:end]) for each in (time, stream, side, position))
-    asked = Asked(folder, profile, density, window_s, tuples, seconds)
+    asked = Asked(folder, profile, density, window_s, tuples, seconds, streams)
     return Arrivals(*kept, filled, begin, int((sides == R).sum()), int((sides == S).sum()), asked)
 
 
 def liveliest(rates: np.ndarray, seconds: float) -> int:
-    """Return the second with which a stretch of a study begins whose rates change most.
+    """Return the second at which the stretch of a study begins whose rates change most.
 
-    Those of all streams together: when one falls as another rises there is as much to compare. Of
-    several such beginnings in a row it is the middle one, so that a peak has something on either
-    side.
+    The sum over all streams counts: when one rate falls as another rises, the amount of comparing
+    stays the same. Of several best starts in a row the middle one is taken, so that a peak has
+    context on both sides.
 
-    # ASSUME: who has less time than the study takes wants to see what it is about. From the study's
-    # own begin a short run would see no peak at all.
+    # ASSUME: a run shorter than the study should show the study's subject. From the study's first
+    # second a short run would see no peak at all.
     """
     together = rates.sum(axis=0)
     length = min(math.ceil(seconds), len(together))
@@ -208,17 +215,19 @@ def liveliest(rates: np.ndarray, seconds: float) -> int:
     return int(best[in_a_row // 2]) if in_a_row < len(together) else 0
 
 
-def _even(density: int, begin: int, tuples: int, seconds: float) -> list[np.ndarray]:
-    """Return the times of R and of S."""
+def _even(density: int, begin: int, tuples: int, seconds: float, streams: int) -> list[np.ndarray]:
+    """Return the times of each physical stream of R and then of S, dealt to them in turn."""
     until = begin / SECOND + (tuples / (2 * density) if tuples else seconds)
-    # A tuple more of each: which of them come last is not known here.
+    # One more tuple of each stream: which of them arrive last is not known yet.
     slots = np.arange(int(until * density) + 2)
-    return [((slots + _places(side, len(slots))) / density * SECOND).astype(np.int64)
-            for side in (R, S)]  # fmt: skip
+    of_sides = (
+        ((slots + _places(side, len(slots))) / density * SECOND).astype(np.int64) for side in (R, S)
+    )
+    return [times[stream::streams] for times in of_sides for stream in range(streams)]
 
 
 def _places(stream: int, count: int) -> np.ndarray:
-    """Return where in their slots, or seconds, the tuples of a stream come: 0 to below 1."""
+    """Return the offsets of a stream's tuples in their slots, or seconds, in [0, 1)."""
     words = read.splitmix64(stream + 1, np.arange(count, dtype=np.int64))
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
@@ -238,7 +247,7 @@ def _profiled(rates: np.ndarray, begin: int, tuples: int, seconds: float) -> lis
 
 
 def rates_of(came: Arrivals, begins: np.ndarray, ends: np.ndarray) -> dict[str, list[float]]:
-    """Return the tuples/s of each physical stream between some times, ns."""
+    """Return the tuples/s of each physical stream between the given times, ns."""
     found = {}
     for stream in range(came.r_streams + came.s_streams):
         time = came.time[came.stream == stream]
@@ -255,7 +264,7 @@ def natural_tps(came: Arrivals) -> float:
 
 
 def schedule_of(came: Arrivals, offered_tps: float) -> Schedule:
-    """Return when tuples are due: event time goes as much slower, or faster, as the rate asks.
+    """Return the due times: event time, stretched or compressed to the offered rate.
 
     At the natural rate a tuple is due as long after the start as its timestamp is after `begin`.
     """
@@ -265,13 +274,13 @@ def schedule_of(came: Arrivals, offered_tps: float) -> Schedule:
 
 @lru_cache(maxsize=512)
 def most_kept(asked: Asked, threads: int) -> int:
-    """Return the tuples of one stream that one of so many threads keeps at once, at most.
+    """Return the most tuples of one stream that one of `threads` threads keeps at once.
 
-    A thread keeps every tuple whose rank is its own number modulo the threads.
+    A thread keeps every tuple whose rank modulo `threads` is the thread's number.
     """
     came = arrivals(*asked)
     # The first window is full when the clock starts.
     extent = make_extent(span=came.begin)
     most = max(most_in_window(came.time, came.side == R, extent, threads), 1)
-    # A tuple leaves when the next one of its stream arrives, which may be a little later.
+    # A tuple expires when the next one of its stream arrives, which may be a little later.
     return most + SLACK

@@ -1,9 +1,9 @@
-"""An aggregate over the user's own files: real threads, no timing, the same bytes every time.
+"""An aggregate over the user's files: real threads, no timing, the same bytes every time.
 
-``request`` checks what is asked for, before a file is opened; ``experiments.replay`` turns CSV and
-Parquet into columns of integers; ``running`` puts them through `operators.aggregation.run`, a
-thread a file; ``results`` turns its rows into values, exactly or with an error; ``writing`` puts
-them into a file.
+``request`` checks the options before a file is opened; ``experiments.replay`` turns CSV and Parquet
+into columns of integers; ``running`` feeds them to `operators.aggregation.run`, a thread per file;
+``results`` turns the rows into values, exactly or with an error; ``writing`` writes them into a
+file.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay files and say on stderr what was done; with --json on stdout."""
-    # Loads pyarrow, and then the compiler, which a slip in the options need not wait for.
+    """Replay files and report on stderr; with --json on stdout."""
+    # Loads pyarrow, and then the compiler; mistakes in the options are reported before that.
     from experiments.replay.aggregation.request import make_request
 
     request = make_request(
@@ -91,4 +91,4 @@ def run(options: argparse.Namespace) -> int:
     )
     from experiments.replay.aggregation.running import replay
 
-    return command.run(replay, request, options.json)
+    return command.run(replay, request, options.json, began=options.began)

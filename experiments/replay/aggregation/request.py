@@ -1,4 +1,4 @@
-"""What a replay is asked to do, checked before any file is opened and anything is compiled."""
+"""The options of a replay, checked before any file is opened and anything is compiled."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Request:
     inputs : tuple of Path
         One physical stream each, in the order of their numbers.
     time, key, value, text : str or None
-        Names of columns. `value` and `text` are None where the function does not read them.
+        Names of columns. `value` and `text` are None if the function does not read them.
     function : str
     window_size, window_advance : int
         In ticks of the input's time.
     time_unit : str or None
-        s, ms or us for calendar times; None where times are integers of the files' own unit.
+        s, ms or us for calendar times; None if times are integers in the files' unit.
     decimals : int or None
         Digits after the point that values are rounded to; None keeps all of them.
     max_keys : int or None
@@ -37,7 +37,7 @@ class Request:
         For variants that have such threads.
     output : Path
     rejected : Path or None
-        Where rows that cannot be used are set aside; None makes the first of them an error.
+        Where unusable rows are set aside; None makes the first of them an error.
     exact : bool
         Whether results are written as decimals of 128 bits.
     """

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from experiments.replay import stages
 from experiments.replay.aggregation.request import Request
 from experiments.replay.aggregation.results import Results
 from experiments.replay.aggregation.writing import RowWriter
 from experiments.replay.command import Replayed
 from experiments.replay.files import outputs_appearing
 from experiments.replay.reading import Recording, read_recording
+from experiments.replay.request import Numbers
 from operators import registry
 from operators.aggregation.family import refusal
 from operators.aggregation.functions import TEXT
@@ -16,7 +18,7 @@ from operators.aggregation.run import Aggregating, run
 from operators.contract import UsageError, Variant
 from operators.running.library import make_feed
 
-# Rows that are written at a time; a winset of more keys has a buffer of its size.
+# Rows per write; a winset with more keys gets a buffer of that size.
 ROWS_A_WRITE = 1 << 18
 
 
@@ -39,11 +41,19 @@ def _text_of(recording: Recording) -> Text:
 
 
 def _settings(variant: Variant, request: Request) -> dict[str, int]:
-    """Return the variant's parameters: its defaults, and the update threads asked for."""
+    """Return the variant's parameters: the defaults, and the requested update threads."""
     defaults = variant.settings({})
     if "update_threads" not in defaults:
         return defaults
     return variant.settings({"update_threads": request.update_threads})
+
+
+def _numbers(request: Request) -> tuple[Numbers, ...]:
+    """Return the kind of the values: functions that only pass them on may take doubles as such."""
+    if request.value is None:
+        return ()
+    handed_on = request.function in ("min", "max", "first")
+    return (Numbers(doubles=handed_on and request.decimals is None and not request.exact),)
 
 
 def check_variant(request: Request) -> Variant:
@@ -63,7 +73,7 @@ def check_variant(request: Request) -> Variant:
 
 
 def replay(request: Request) -> Replayed:
-    """Run an aggregate over the files of a request and write what it puts out.
+    """Run an aggregate over the files of a request and write the output.
 
     Parameters
     ----------
@@ -76,13 +86,13 @@ def replay(request: Request) -> Replayed:
     Raises
     ------
     UsageError
-        When an input is not what it should be, or a result does not fit its type. No output was
-        touched.
+        When an input is faulty, or a result does not fit its type. No output was touched.
     RunFailed
         When a thread failed. No output was touched.
     """
     variant = check_variant(request)
-    recording = read_recording(request)
+    recording = read_recording(request, *_numbers(request))
+    stages.current().enter(stages.RUN)
     with outputs_appearing(request, recording.rejected) as output:
         writer = RowWriter(output, Results(request, recording), recording.labels)
         try:

@@ -8,15 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from datasets.formats.arrays import of_numbers
+from experiments.replay import stages
 from experiments.replay.aggregation.results import Results
 
 ROWS_A_GROUP = 1 << 18
 
 
 class RowWriter:
-    """Appends output rows to a Parquet file: window_start, key (where there is one), value.
+    """Appends output rows to a Parquet file: window_start, key (if there is one), value.
 
-    Row groups have a fixed size and nothing in the file names time, place or variant, so that
+    Row groups have a fixed size and nothing in the file names time, machine or variant, so that
     equal rows give equal bytes.
 
     Parameters
@@ -25,7 +27,7 @@ class RowWriter:
     results : Results
         Turns rows into values.
     labels : pyarrow array or None
-        Key code to key; None where there is no key.
+        Key code to key; None if there is no key.
     """
 
     def __init__(self, path: Path, results: Results, labels: pa.Array | None) -> None:
@@ -36,11 +38,13 @@ class RowWriter:
             fields.append(pa.field("key", labels.type, nullable=False))
         fields.append(pa.field("value", results.type, nullable=False))
         self._schema = pa.schema(fields)
-        self._writer = pq.ParquetWriter(path, self._schema, compression="snappy")
+        # Opened here, since pyarrow would take the name for UTF-8.
+        self._file = open(path, "wb")
+        self._writer = pq.ParquetWriter(self._file, self._schema, compression="snappy")
         self._waiting: list[pa.Table] = []
 
     def append(self, rows: np.ndarray) -> None:
-        """Append rows, int64 (rows, 5), as an aggregate puts them out.
+        """Append rows, int64 (rows, 5), in the form that an aggregate puts out.
 
         Raises
         ------
@@ -49,9 +53,14 @@ class RowWriter:
         """
         if not len(rows):
             return
-        columns = [pa.array(rows[:, 0])]
+        with stages.writing():
+            self._append(rows)
+        stages.current().written(self.rows)
+
+    def _append(self, rows: np.ndarray) -> None:
+        columns = [of_numbers(rows[:, 0])]
         if self._labels is not None:
-            columns.append(self._labels.take(pa.array(rows[:, 1])))
+            columns.append(self._labels.take(of_numbers(rows[:, 1])))
         columns.append(self._results.values(rows))
         self._waiting.append(pa.Table.from_arrays(columns, schema=self._schema))
         self.rows += len(rows)
@@ -67,7 +76,9 @@ class RowWriter:
         self._waiting = [table.slice(count)]
 
     def close(self) -> None:
-        """Write what is left; without rows the file has its columns all the same."""
-        if any(table.num_rows for table in self._waiting):
-            self._write(whole_groups_only=False)
-        self._writer.close()
+        """Write the remaining rows and finish the file, even if there were none."""
+        with stages.writing():
+            if any(table.num_rows for table in self._waiting):
+                self._write(whole_groups_only=False)
+            self._writer.close()
+            self._file.close()

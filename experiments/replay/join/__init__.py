@@ -1,8 +1,8 @@
-"""A window band join over the user's own files: pairs of positions, the same bytes every time.
+"""A window band join over the user's files: pairs of positions, the same bytes every time.
 
-``request`` checks what is asked for before a file is opened; ``streams`` brings files into columns
-of integers, and says how large windows are and how wide keys; ``running`` writes what the threads
-of `operators.join.run` find.
+``request`` checks the options before a file is opened; ``streams`` brings files into columns of
+integers, and derives the size of windows and the width of keys; ``running`` writes the pairs that
+the threads of `operators.join.run` find.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     command.add_time(given, "ts")
     given.add_argument("--key", required=True, metavar="COLUMN", help="numbers, taken exactly")
     given.add_argument("--s-key", metavar="COLUMN", help="of S, where it has another name there")
+    given.add_argument(
+        "--decimals", type=int, metavar="N", help="round numbers to N decimals (all are kept)"
+    )
     command.add_rejected(given)
     asked = parser.add_argument_group("join")
     asked.add_argument(
@@ -53,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads",
         metavar="N",
         help="1 to 16, of joins that share one index: bw-tree and olc-tree (2), pim-tree (1); or"
-        " 2,4,1@100000, two for 100000 tuples, four for as many, then one; and of round-robin (2);"
-        " any other join has one",
+        " 2,4,1@100000, two for 100000 tuples, four for as many, then one; and of round-robin and"
+        " round-robin-as-printed (2), the latter with one more to collect; any other join has one",
     )
     how.add_argument("--task-size", metavar="N", help="1 to 64 tuples that a thread takes (8)")
     how.add_argument(
@@ -83,11 +86,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay files and say on stderr what was done; with --json on stdout."""
-    # Loads pyarrow, and then the compiler, which a slip in the options need not wait for.
+    """Replay files and report on stderr; with --json on stdout."""
+    # Loads pyarrow, and then the compiler; mistakes in the options are reported before that.
     from experiments.replay.join.request import make_request
 
     request = make_request(options.variant, options)
     from experiments.replay.join.running import replay
 
-    return command.run(replay, request, options.json, rows="pairs")
+    return command.run(replay, request, options.json, rows="pairs", began=options.began)

@@ -1,4 +1,4 @@
-"""What a replay is asked to do, checked before any file is opened and anything is compiled."""
+"""The options of a replay, checked before any file is opened and anything is compiled."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.replay.bands import HalfWidth, half_width
+from experiments.replay.bands import HalfWidth, checked_decimals, half_width
 from experiments.replay.files import checked_input, checked_outputs
 from experiments.replay.windows import window_ticks
 from operators import registry
@@ -15,7 +15,7 @@ from operators.contract import UsageError, Variant
 from operators.index.family import MOST_WINDOW
 from operators.join.asked import join_for, threads_of
 
-# Parameters that a variant may take beside a number of threads, by name.
+# Parameters that a variant may take besides the number of threads, by name.
 OPTIONS = (
     "merge_ratio", "insertion_depth", "chain_length", "index", "task_size", "merge", "descents",
 )  # fmt: skip
@@ -29,23 +29,25 @@ class Request:
     ----------
     variant : Variant
     parameters : dict
-        The variant's, all of them.
+        All parameters of the variant.
     inputs : tuple of Path
-        R and S; of a self join R alone.
+        R and S; R alone for a self join.
     keys : tuple of str
-        The column of keys in each.
+        The column of keys in each input.
     time : str
-        The column of times in all.
+        The column of times in all inputs.
     time_unit : str or None
-        s, ms or us for calendar times; None where times are integers of the files' own unit.
+        s, ms or us for calendar times; None if times are integers in the files' unit.
     half_width : HalfWidth
     window_count : int or None
-        Tuples of a window; None of a window of time.
+        Tuples of a window; None for a time window.
     window_ticks : int
-        Ticks of a window; 0 of a window of tuples.
+        Ticks of a window; 0 for a window of tuples.
     output : Path
     rejected : Path or None
-        Where rows that cannot be used are set aside; None makes the first of them an error.
+        Where unusable rows are set aside; None makes the first of them an error.
+    decimals : int or None
+        Digits after the point that numbers are rounded to; None keeps all of them.
     """
 
     variant: Variant
@@ -59,6 +61,7 @@ class Request:
     window_ticks: int
     output: Path
     rejected: Path | None
+    decimals: int | None
 
 
 def make_request(variant_id: str, options: argparse.Namespace) -> Request:
@@ -86,11 +89,12 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
         window_ticks=span,
         output=output,
         rejected=rejected,
+        decimals=checked_decimals(options.decimals, width),
     )
 
 
 def _join(variant_id: str, options: argparse.Namespace) -> tuple[Variant, dict[str, Any]]:
-    """Return the join that is meant and its parameters: those given, checked, and the defaults."""
+    """Return the requested join and its parameters: the given ones, checked, and the defaults."""
     given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
     threads = threads_of(options.threads)
     variant = registry.form_for(registry.variant("join", variant_id), given, threads.most)
@@ -111,7 +115,7 @@ def _option(name: str) -> str:
 
 
 def _window(options: argparse.Namespace) -> int:
-    """Return the ticks of a window of time, 0 of one of tuples; either is checked."""
+    """Return the ticks of a time window, 0 for a window of tuples; either is checked."""
     count, given = options.window_count, options.window_time
     if count is not None:
         if not 1 <= count <= MOST_WINDOW:

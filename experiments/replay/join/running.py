@@ -1,6 +1,6 @@
-"""Runs a join over files and writes its pairs, a buffer at a time.
+"""Runs a join over files and writes the pairs, a buffer at a time.
 
-Pairs come in one sequence whatever the index: by the arrival of the probing tuple, then by the
+The order of pairs does not depend on the index: by the arrival of the probing tuple, then by the
 partner's position. Each full buffer is a row group, so that equal pairs are equal bytes.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from experiments.replay import stages
 from experiments.replay.command import Replayed
 from experiments.replay.files import outputs_appearing
 from experiments.replay.join.request import Request
@@ -37,11 +38,12 @@ def replay(request: Request) -> Replayed:
     Raises
     ------
     UsageError
-        When an input is not what it should be. No output was touched.
+        When an input is faulty. No output was touched.
     RunFailed
         When an index had no room. No output was touched.
     """
     streams = read_streams(request)
+    stages.current().enter(stages.RUN)
     with outputs_appearing(request, streams.rejected) as output:
         with GroupWriter(output, COLUMNS, PAIRS_AT_ONCE) as writer:
             join.run(_joining(request, streams), _appending(streams, writer), PAIRS_AT_ONCE)
@@ -49,8 +51,8 @@ def replay(request: Request) -> Replayed:
 
 
 def _appending(streams: Streams, writer: GroupWriter) -> Callable[[Pairs], None]:
-    """Return what writes pairs of tuples as rows of their files."""
-    # A self join has R's places alone; there are none where a tuple's number is its row.
+    """Return a function that writes pairs of tuples as rows of their files."""
+    # For a self join this is R's list alone; None where a tuple's number is its row.
     places = streams.places or [None]
 
     def append(pairs: Pairs) -> None:
@@ -61,7 +63,7 @@ def _appending(streams: Streams, writer: GroupWriter) -> Callable[[Pairs], None]
 
 
 def _joining(request: Request, streams: Streams) -> Joining:
-    """Return what is joined, and how."""
+    """Return the join to run."""
     columns = [each for stream in zip(streams.times, streams.keys, strict=True) for each in stream]
     return Joining(
         variant=request.variant,

@@ -1,7 +1,8 @@
 """Files to the streams of a join: exact keys of one scale, and the size of the windows.
 
-Keys and half width are whole numbers of one unit, the last decimal that any of them has. Where all
-of them, and the ends of all bands, fit 32 bits, an index keeps 32 bits of a key.
+Keys and half width are whole numbers in the unit of the last decimal that any of them has; or, if
+these do not fit 64 bits, integers that give the same pairs (`experiments.replay.bands.on_a_grid`).
+If all keys, and the ends of all bands, fit 32 bits, an index stores 32 bits of a key.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from operators.join.run import key_bits_of, most_tuples
 
 
 class Streams(NamedTuple):
-    """What is joined.
+    """The streams to join.
 
     Attributes
     ----------
     times, keys : list of int64 array
-        Of R and S; of a self join those of S are empty.
+        Of R and S; for a self join those of S are empty.
     half_width : int
         In the unit of the keys.
     key_bits : int
@@ -31,7 +32,7 @@ class Streams(NamedTuple):
     window : int
         The most tuples that a window ever has.
     places : list of int64 array or None
-        Of each tuple, which row of its file it is; None where that is its number.
+        For each tuple, the row of the file; None if that is the tuple's number.
     rejected : list of Rejected
         The rows set aside, by file, then line.
     """
@@ -46,7 +47,7 @@ class Streams(NamedTuple):
 
     @property
     def tuples(self) -> int:
-        """How many tuples are joined."""
+        """The number of tuples joined."""
         return sum(map(len, self.times))
 
 
@@ -56,20 +57,18 @@ def read_streams(request: Request) -> Streams:
     Raises
     ------
     UsageError
-        When a file, a column or a row is no good, or keys or windows are too large.
+        When a file, a column or a row is unusable, or keys or windows are too large.
     """
     kind = Numbers(
         called="key",
         columns=request.keys,
-        least_decimals=request.half_width.scale,
-        remedy="keys and --half-width are brought to as many decimals as any of them has: give"
-        " fewer, or leave the row out",
+        half_width=request.half_width,
     )
     recording = read_recording(Table.of(request), kind)
     # The loop is compiled for one kind of array.
     times = [np.require(one.timestamp, np.int64, ["C", "W"]) for one in recording.streams]
     keys = [np.require(one.value, np.int64, ["C", "W"]) for one in recording.streams]
-    half_width = request.half_width.scaled(recording.decimals, "keys")
+    half_width = recording.numbers[0].half_width
     nothing = [np.zeros(0, dtype=np.int64)] * (2 - len(times))
     return Streams(
         times=times + nothing,

@@ -1,8 +1,8 @@
-"""A query's pipeline over the user's own files: workers, no timing, the same bytes every time.
+"""A query's pipeline over the user's files: workers, no timing, the same bytes every time.
 
-``request`` checks what is asked for before a file is opened; ``tables`` brings files into columns
-of integers, ``usable`` those of which rows may be set aside; ``inputs`` makes records and the
-pipeline of them; ``running`` runs it; ``writing`` gives the output its columns.
+``request`` checks the options before a file is opened; ``tables`` brings files into columns of
+integers, ``usable`` does so for files whose rows may be set aside; ``inputs`` makes records and the
+pipeline of them; ``running`` runs it; ``writing`` names the columns of the output.
 """
 
 from __future__ import annotations
@@ -41,8 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--year", type=int, metavar="Y", help="of q15, a calendar year in UTC")
     how = parser.add_argument_group("how it is run (no bit of the output depends on it)")
     how.add_argument("--workers", type=int, default=2, metavar="N", help="threads (2)")
+    how.add_argument("--form", default="blocks", help="blocks or tuples, as in the paper (blocks)")
+    how.add_argument("--block", type=int, default=256, metavar="N", help="tuples of a block (256)")
+    how.add_argument(
+        "--parts", type=int, default=1, metavar="N", help="of a block where keys part it (1)"
+    )
     how.add_argument("--partitions", type=int, default=100, metavar="N", help="buckets (100)")
-    how.add_argument("--slots", type=int, default=256, metavar="N", help="tuples under way (256)")
+    how.add_argument("--slots", type=int, default=256, metavar="N", help="tuples in flight (256)")
     how.add_argument("--slice-us", default="100", metavar="N", help="a worker's turn (100)")
     how.add_argument("--reorder", default="non-blocking", help="non-blocking or lock-based")
     how.add_argument("--partition", default="hybrid", help="hybrid, partitioned or shared")
@@ -54,11 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay a file and say on stderr what was done; with --json on stdout."""
-    # Loads pyarrow, and then the compiler, which a slip in the options need not wait for.
+    """Replay a file and report on stderr; with --json on stdout."""
+    # Loads pyarrow, and then the compiler; mistakes in the options are reported before that.
     from experiments.replay.pipeline.request import make_request
 
     request = make_request(options.variant, options)
     from experiments.replay.pipeline.running import replay
 
-    return command.run(replay, request, options.json)
+    return command.run(replay, request, options.json, began=options.began)

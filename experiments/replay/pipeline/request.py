@@ -1,4 +1,4 @@
-"""What a replay of a query is asked to do, checked before any file is opened."""
+"""The options of a query's replay, checked before any file is opened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from operators import registry
 from operators.contract import UsageError
 from operators.pipeline.queries.table_1 import QUERIES
 
-# The files that a query reads beside its input, and the options that it asks for.
+# The files that a query reads besides its input, and the options that it requires.
 NEEDED = {
     "q1": ("items",),
     "q2": (),
@@ -32,16 +32,16 @@ class Request:
     query : str
     input : Path
     items, pages, mapping : Path or None
-        None where the query does not read them.
+        None if the query does not read them.
     store, year : int or None
     settings : dict
-        Of the family ``pipeline``, all of them.
+        All settings of the family ``pipeline``.
     scheduler : str
     time_unit : str or None
-        s, ms or us: what times are counted in; None where integers are seconds.
+        s, ms or us: the unit of times; None if integers are seconds.
     output : Path
     rejected : Path or None
-        Where rows of the input that cannot be used are set aside; None makes the first an error.
+        Where unusable rows of the input are set aside; None makes the first an error.
     """
 
     query: str
@@ -94,6 +94,9 @@ def make_request(query: str, options: argparse.Namespace) -> Request:
         {
             "query": query,
             "workers": options.workers,
+            "form": options.form,
+            "block": options.block,
+            "parts": options.parts,
             "partitions": options.partitions,
             "slots": options.slots,
             "slice_us": options.slice_us,

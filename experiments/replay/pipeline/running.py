@@ -1,36 +1,41 @@
-"""Runs a query's pipeline over files, and writes what comes out."""
+"""Runs a query's pipeline over files, and writes the output."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from experiments.replay import stages
 from experiments.replay.command import Replayed
 from experiments.replay.pipeline.inputs import Prepared, prepare
 from experiments.replay.pipeline.request import Request
 from experiments.replay.pipeline.writing import write
 from operators.contract import UsageError
+from operators.pipeline.blocks.state import BlocksState
 from operators.pipeline.declare import TABLE_FULL
 from operators.pipeline.loops import Functions
 from operators.pipeline.run import run, state_of
 from operators.pipeline.state import COUNT, PipelineState
-from operators.running.crew import RunFailed
+from operators.running.run_threads import RunFailed
 
-# What a run begins with, and doubles when it was too little; nobody knows beforehand how many pairs
-# there are. The last number is of words.
+# Initial sizes of a run, doubled or raised if too small, since the number of pairs is unknown
+# beforehand. The last number is a limit, in words.
 TABLE_ROWS, KEPT_OUTPUTS, MOST_WORDS = 1 << 10, 1 << 14, 1 << 29
 
 
 def replay(request: Request) -> Replayed:
-    """Run a request and return how many tuples went in, came out, and were set aside.
+    """Run a request and return the numbers of tuples read, rows written and rows set aside.
 
     Raises
     ------
     UsageError
-        When a file is no good, or there are more different pairs than memory.
+        When a file is unusable, or there are more different pairs than fit in memory.
     RunFailed
         When a thread failed.
     """
+    clock = stages.current()
+    clock.enter(stages.READ)
     prepared = prepare(request)
+    clock.enter(stages.RUN)
     words = prepared.pipeline(1).operators[-1].outputs
     table_rows, kept = TABLE_ROWS, KEPT_OUTPUTS
     rows = np.zeros((0, words), dtype=np.int64)
@@ -48,11 +53,14 @@ def replay(request: Request) -> Replayed:
                 f"{request.input} has more different pairs or outputs than fit into"
                 f" {8 * MOST_WORDS} bytes; give fewer rows"
             )
-    write(request, prepared, rows)
-    return Replayed(len(prepared.records), len(rows), len(prepared.rejected))
+    clock.enter(stages.WRITE)
+    written = write(request, prepared, rows)
+    return Replayed(len(prepared.records), written, len(prepared.rejected))
 
 
-def _state(request: Request, prepared: Prepared, table_rows: int, kept_words: int) -> PipelineState:
+def _state(
+    request: Request, prepared: Prepared, table_rows: int, kept_words: int
+) -> PipelineState | BlocksState:
     total = len(prepared.records)
     return state_of(
         prepared.pipeline(table_rows),
@@ -65,8 +73,8 @@ def _state(request: Request, prepared: Prepared, table_rows: int, kept_words: in
     )
 
 
-def _run(request: Request, prepared: Prepared, state: PipelineState) -> bool:
-    """Run the workers to the end; False where a table of keys was too small."""
+def _run(request: Request, prepared: Prepared, state: PipelineState | BlocksState) -> bool:
+    """Run the workers to the end; return False if a table of keys was too small."""
     try:
         total, workers = len(prepared.records), request.settings["workers"]
         run(Functions(prepared.pipeline(1)), state, total, workers)

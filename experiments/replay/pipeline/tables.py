@@ -1,4 +1,4 @@
-"""Files to columns of integers, for queries: what is missing is -1, and money is in hundredths."""
+"""Files to columns of integers, for queries: missing values are -1, and money is in hundredths."""
 
 from __future__ import annotations
 
@@ -7,37 +7,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pcsv
-import pyarrow.parquet as pq
 
 from operators.contract import TIMESTAMP_LIMIT, UsageError
 from operators.pipeline.queries.sessions import MISSING
 
 DAY_S = 86_400
-# Days from 1900-01-01, from which the benchmark counts, to 1970-01-01.
+# Days from 1900-01-01, the epoch of the benchmark, to 1970-01-01.
 DAYS_TO_1970 = 25_567
 # Query 15 multiplies a year's sum of products with days by the number of days.
 MOST_HUNDREDTHS = (1 << 63) // 366**2
-
-
-def read(path: Path, texts: tuple[str, ...] = ()) -> pa.Table:
-    """Read a file; the columns named in `texts` stay text.
-
-    Raises
-    ------
-    UsageError
-        When it cannot be read, or has no header.
-    """
-    try:
-        if path.name.lower().endswith(".parquet"):
-            return pq.read_table(path)
-        if path.stat().st_size == 0:
-            raise UsageError(f"{path} is empty, without a header; give a file with a first line")
-        kept = pcsv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()))
-        return pcsv.read_csv(path, convert_options=kept)
-    except (pa.ArrowException, OSError) as error:
-        first = str(error).strip().splitlines()[0]
-        raise UsageError(f"{path} cannot be read: {first}") from error
 
 
 def column(path: Path, table: pa.Table, name: str) -> pa.ChunkedArray:
@@ -46,7 +24,7 @@ def column(path: Path, table: pa.Table, name: str) -> pa.ChunkedArray:
     Raises
     ------
     UsageError
-        When there is none of that name; the message lists those there are.
+        When there is none of that name; the message lists the existing ones.
     """
     if name not in table.column_names:
         raise UsageError(f"{path} has no column {name!r}; it has {', '.join(table.column_names)}")
@@ -54,12 +32,12 @@ def column(path: Path, table: pa.Table, name: str) -> pa.ChunkedArray:
 
 
 def whole(path: Path, table: pa.Table, name: str, optional: bool = False) -> np.ndarray:
-    """Return a column of numbers from 0 up as int64; what is missing is MISSING.
+    """Return a column of numbers from 0 up as int64; missing values are MISSING.
 
     Raises
     ------
     UsageError
-        When one is no whole number or below 0, or missing where that is not allowed: the row.
+        When a value is not a whole number, is below 0, or is missing though required: the row.
     """
     given = column(path, table, name)
     if pa.types.is_null(given.type):
@@ -83,13 +61,13 @@ def whole(path: Path, table: pa.Table, name: str, optional: bool = False) -> np.
 def seconds(path: Path, table: pa.Table, prefix: str) -> np.ndarray:
     """Return the time of each row in s since 1970, which must not decrease.
 
-    It is the column ``time``, in s, or, as the benchmark has it, the days since 1900 and seconds of
-    ``<prefix>_date_sk`` and ``<prefix>_time_sk``.
+    The time is the column ``time``, in s, or, as in the benchmark, days since 1900 and seconds, in
+    the columns ``<prefix>_date_sk`` and ``<prefix>_time_sk``.
 
     Raises
     ------
     UsageError
-        When there is neither, or a time is missing, out of range or before the one above it.
+        When there is neither, or a time is missing, out of range or before the previous row's.
     """
     day = f"{prefix}_date_sk"
     if "time" not in table.column_names and day in table.column_names:
@@ -124,12 +102,12 @@ def in_order(path: Path, times: np.ndarray) -> np.ndarray:
 
 
 def hundredths(path: Path, table: pa.Table, name: str) -> np.ndarray:
-    """Return money in hundredths; less than nothing was paid back.
+    """Return money in hundredths; negative amounts were paid back.
 
     Raises
     ------
     UsageError
-        When the amounts add up to so much that sums of a query might not fit.
+        When the amounts add up to so much that sums of a query might overflow.
     """
     values = column(path, table, name).to_numpy()
     total = float(np.abs(values.astype(np.float64)).sum())

@@ -1,11 +1,11 @@
-"""The output of a query as Parquet: its words under names, items as the files have them.
+"""The output of a query as Parquet: named columns, items as in the files.
 
 ====  =============================================================================================
 q1    hour (its first second), item_i, item_j, count: by hour, then the most frequent first
 q2    item_i, item_j, count: the most frequent first
 q3    item, viewed, count: by item, then the most frequent first
 q4    sessions, pages, average
-q15   category, days, slope, intercept: in the order in which categories' days ended
+q15   category, days, slope, intercept: in the order in which the categories' days ended
 ====  =============================================================================================
 """
 
@@ -20,21 +20,23 @@ from experiments.replay.pipeline.inputs import Prepared
 from experiments.replay.pipeline.request import Request
 from operators.pipeline.queries import q1
 
-# Money is in hundredths inside.
+# Money is in hundredths internally.
 HUNDREDTHS = 100.0
 
 
-def write(request: Request, prepared: Prepared, rows: np.ndarray) -> None:
-    """Write rows, int64 (rows, words), as the query puts them out."""
+def write(request: Request, prepared: Prepared, rows: np.ndarray) -> int:
+    """Write output rows of the query, int64 (rows, words); return the number of rows written."""
     columns = _COLUMNS[request.query](rows, prepared.items)
     arrays = {name: pa.array(values) for name, values in columns.items()}
     schema = pa.schema([pa.field(n, each.type, nullable=False) for n, each in arrays.items()])
-    with outputs_appearing(request, prepared.rejected) as partial:
-        pq.write_table(pa.table(arrays, schema=schema), partial, compression="snappy")
+    table = pa.table(arrays, schema=schema)
+    with outputs_appearing(request, prepared.rejected) as partial, open(partial, "wb") as file:
+        pq.write_table(table, file, compression="snappy")
+    return table.num_rows
 
 
 def _labelled(items: np.ndarray, codes: np.ndarray) -> np.ndarray | pa.Array:
-    """Return items as the files have them; texts keep their type where there is none."""
+    """Return items as in the files; an empty array of texts keeps its type."""
     if items.dtype == object:
         return pa.array(items[codes].tolist(), pa.string())
     return items[codes]
@@ -60,7 +62,7 @@ def _q3(rows: np.ndarray, items: np.ndarray) -> dict:
 
 
 def _q4(rows: np.ndarray, items: np.ndarray) -> dict:
-    # Of no session there is no average, and no row.
+    # Without sessions there is no average, and no row.
     rows = rows[rows[:, 1] > 0]
     return {"sessions": rows[:, 1], "pages": rows[:, 0], "average": rows[:, 0] / rows[:, 1]}
 

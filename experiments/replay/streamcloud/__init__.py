@@ -1,24 +1,26 @@
-"""A query of your own over your own files, on instances, without timing.
+"""A user's query over the user's files, on instances, without timing.
 
-Where mergers are transparent it writes the same bytes every time, however it is run.
+With transparent mergers the output has the same bytes every time, however it is run.
 
-``request`` checks what is asked for before a file is opened; ``reading`` brings files into the
-columns of the query's schemas, and sets rows aside; ``planning`` has how many instances each stage
-gets, and the plan as text; ``running`` runs the plan and writes a file an output.
+``request`` checks the options before a file is opened; ``reading`` brings files into the columns of
+the query's schemas, and sets rows aside; ``planning`` decides how many instances each stage gets,
+and formats the plan; ``running`` runs the plan and writes a file per output.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from experiments.replay import command
+from operators.streamcloud.carriers.spark.forms import BOUNDED, FORMS, MASTER, TRIGGER
 from operators.streamcloud.plan import MERGERS, STRATEGIES, SUBQUERY_CLUSTER, TRANSPARENT
 
 ABOUT = "A query, as YAML, over files, on instances of its subqueries"
 NAMED = ("QUERY.yaml", "a query as a file, or one of millrace list queries")
-THREADS, PROCESSES = "threads", "processes"
-BACKENDS = (THREADS, PROCESSES, "serial")
+THREADS, PROCESSES, SPARK = "threads", "processes", "spark"
+BACKENDS = (THREADS, PROCESSES, "serial", SPARK)
 INSTANCES = 2
 EXAMPLES = """\
 examples:
@@ -28,6 +30,8 @@ examples:
       --output busy=out.parquet
   millrace replay streamcloud busy.yaml --input calls=calls.csv --output busy.parquet \\
       --processors 8
+  millrace replay streamcloud busy.yaml --input calls=chunks --output busy.parquet \\
+      --backend spark --spark-form stream --follow --work busy-work
   millrace replay streamcloud busy.yaml --instances 2 --explain
 """
 
@@ -40,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="NAME=FILE",
-        help="of each input CSV (also .gz) or Parquet, sorted by time; several are its streams",
+        help="of each input CSV (also .gz) or Parquet, sorted by time; several are its streams; on"
+        " Spark also the folder that has the chunks of all inputs",
     )
     command.add_time_unit(given)
     command.add_rejected(given)
@@ -88,6 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"how it is run (with --merger {TRANSPARENT} no bit of the output depends on it)"
         )
     )
+    _add_spark(parser.add_argument_group(f"how Spark runs it (--backend {SPARK})"))
     _add_stops(parser.add_argument_group("to stop and go on"))
     output = parser.add_argument_group("output")
     output.add_argument(
@@ -101,7 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_how(how: Any) -> None:
-    """Add the options that no bit of the output depends on where mergers are transparent."""
+    """Add the options that never change the output, if mergers are transparent."""
     how.add_argument("--backend", default=THREADS, choices=BACKENDS, help=f"({THREADS})")
     how.add_argument(
         "--nodes", type=int, metavar="N", help=f"processes of --backend {PROCESSES} (2)"
@@ -109,8 +115,46 @@ def _add_how(how: Any) -> None:
     how.add_argument("--blob", type=int, metavar="N", help="tuples that are sent at once (4096)")
 
 
+def _add_spark(spark: Any) -> None:
+    """Add the options of Spark."""
+    spark.add_argument(
+        "--master",
+        metavar="M",
+        help=f"local[N], spark://host:port, yarn or k8s://https://host:port ({MASTER})",
+    )
+    spark.add_argument(
+        "--spark-form",
+        choices=FORMS,
+        help=f"one batch job, a stream with states in files, or in Spark's own store ({BOUNDED})",
+    )
+    spark.add_argument(
+        "--trigger",
+        type=int,
+        metavar="TUPLES",
+        help=f"of a stream: about so many go into a batch ({TRIGGER})",
+    )
+    spark.add_argument(
+        "--follow",
+        action="store_true",
+        help="of a stream: wait for more chunks, until those are there that close all streams",
+    )
+    spark.add_argument(
+        "--archive",
+        type=Path,
+        metavar="FILE",
+        help="code for executors that have none, as millrace pack makes it",
+    )
+    spark.add_argument(
+        "--work",
+        type=Path,
+        metavar="FOLDER",
+        help="for chunks, states and rows, where all nodes see it; a stream goes on from what is"
+        " there",
+    )
+
+
 def _add_stops(stops: Any) -> None:
-    """Add the options by which a run goes on where another one stopped."""
+    """Add the options by which a run continues where another one stopped."""
     stops.add_argument(
         "--state",
         metavar="FOLDER",
@@ -125,7 +169,7 @@ def _add_stops(stops: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay files and say on stderr what was done; with --json on stdout."""
+    """Replay files and report on stderr; with --json on stdout."""
     from experiments.replay.streamcloud.request import make_request
 
     request = make_request(options.variant, options)
@@ -134,7 +178,7 @@ def run(options: argparse.Namespace) -> int:
 
         print(explained(request), end="")
         return 0
-    # Loads the compiler, which a slip in the options need not wait for.
+    # Loads the compiler; mistakes in the options are reported before that.
     from experiments.replay.streamcloud.running import replay
 
-    return command.run(replay, request, options.json)
+    return command.run(replay, request, options.json, began=options.began)

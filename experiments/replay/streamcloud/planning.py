@@ -1,4 +1,4 @@
-"""The plan that is run: instances by measured costs, and all of it as text."""
+"""The plan to run: instances by measured costs, and the plan as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def plan_of(request: Request, streams: Mapping[str, Sequence[np.ndarray]], coding: Coding) -> Plan:
-    """Return the plan to run; where processors are shared out, say on stderr how and why.
+    """Return the plan to run; if processors are shared out, report on stderr how and why.
 
     Raises
     ------
@@ -50,12 +50,12 @@ def plan_of(request: Request, streams: Mapping[str, Sequence[np.ndarray]], codin
 
 
 def explained(request: Request) -> str:
-    """Return the plan as text: behind each pass, with standard operators, and where it runs.
+    """Return the plan as text: after each pass, with standard operators, and with processors.
 
     Raises
     ------
     UsageError
-        As of ``plan_of``, and when a file that costs are measured on is no good.
+        As of ``plan_of``, and when a file used to measure costs is unusable.
     """
     plan = request.plan
     if request.processors is not None:

@@ -1,8 +1,8 @@
-"""Files to the columns of a query's schemas: each row judged once, and the others set aside.
+"""Files to the columns of a query's schemas: each row judged once, unusable rows set aside.
 
-Files are read text by text, as all replays read theirs (`experiments.replay.reading`): a whole
-number is one in whatever way it is written, a double is the one that is nearest to its text, and a
-text is taken as it stands.
+Files are read text by text, as in all replays (`experiments.replay.reading`): a whole number is one
+in whatever form it is written, a double is the nearest one to its text, and a text is taken as it
+is.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ import numpy as np
 import pyarrow as pa
 
 from datasets.formats import numbers, times
+from datasets.formats.doubts import doubt_of_seconds, doubt_of_times
 from datasets.formats.gather import read_blocks
 from datasets.formats.layout import Layout
 from datasets.formats.numbers import FINE, NULL, TOO_WIDE, UNPARSABLE
-from datasets.formats.rejected import Faults, Rejected, rejected_rows
+from datasets.formats.rejected import BEYOND_64_BITS, Faults, Rejected, rejected_rows
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
+from experiments.replay import stages
 from experiments.replay.faults import SET_ASIDE
+from experiments.replay.remarks import say
 from experiments.replay.streamcloud.request import Request
 from operators.contract import UsageError
 from operators.streamcloud.algebra import Input
@@ -34,12 +37,12 @@ _DTYPES = {None: np.int64, INT64: np.int64, DOUBLE: np.float64}
 
 
 class Recorded(NamedTuple):
-    """What the files of a request hold.
+    """The contents of a request's files.
 
     Attributes
     ----------
     inputs : dict of str to list of Columns
-        By input its streams, under the names that their columns have in the files.
+        Streams by input; columns have the names of the files.
     rejected : list of Rejected
         The rows set aside, by file, then line.
     """
@@ -49,7 +52,7 @@ class Recorded(NamedTuple):
 
     @property
     def tuples(self) -> int:
-        """How many rows are used."""
+        """The number of used rows."""
         return sum(
             len(next(iter(columns.values())))
             for streams in self.inputs.values()
@@ -63,8 +66,8 @@ def read_inputs(request: Request) -> Recorded:
     Raises
     ------
     UsageError
-        When a file is not what its name says, a column is missing, times fall, a number is too
-        large, or a row cannot be used and nothing is set aside.
+        When a file's content does not match its name, a column is missing, times decrease, a number
+        is too large, or a row cannot be used and nothing is set aside.
     """
     recorded = Recorded({}, [])
     file = 0
@@ -84,8 +87,8 @@ class _File:
     def __init__(self, request: Request, node: Input, path: Path, file: int) -> None:
         self.request, self.node, self.path, self.file = request, node, path, file
         self.rejected: list[Rejected] = []
-        # By the name of a column in the file, its type; that of the time apart, which keeps the
-        # type that a Parquet file gives it by the role it is read under.
+        # Types by column name in the file, without the time, which is read under a role that keeps
+        # the type a Parquet file declares.
         self._types = {name: kind for name, kind in node.schema.columns if name != TIME}
         self._counted: str | None = None
 
@@ -96,14 +99,16 @@ class _File:
         for _, _, rows in read_blocks(Layout(roles), [Source(str(self.path), self.path, None)]):
             found, kept = self._judged(rows)
             lines.append(rows.line[kept])
+            stages.current().read(len(rows.line))
             for name, values in found.items():
                 pieces[name].append(values[kept])
         columns = {name: _joined(found, self._types.get(name)) for name, found in pieces.items()}
         self._check_order(columns[self.node.time], lines)
+        self._say_of_times(columns[self.node.time])
         return columns
 
     def _judged(self, rows: Rows) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Return the values of a block by column, and which of its rows can be used."""
+        """Return the values of a block by column, and a mask of the usable rows."""
         faults, found = Faults(len(rows.line)), {}
         found[self.node.time], state = self._times(rows.columns[_TIME_ROLE])
         faults.note(self.node.time, state, _TIME_ROLE)
@@ -111,7 +116,9 @@ class _File:
             role = _role(name)
             found[name], state = _JUDGED.get(kind, _texts)(rows.columns[role])
             wide = np.flatnonzero((state == TOO_WIDE) & (faults.state == FINE))
-            if wide.size:
+            if self.request.rejected is not None:
+                state = np.where(state == TOO_WIDE, BEYOND_64_BITS, state)
+            elif wide.size:
                 row = int(wide[0])
                 given = rows.columns[role][row].as_py()
                 raise UsageError(
@@ -130,7 +137,7 @@ class _File:
         return found, faults.usable
 
     def _expected(self, row: Rejected) -> str:
-        """Return what should have been where a row has something else."""
+        """Return the expected form of a value that a row has wrong."""
         found = [name for name in (self.node.time, *self._types) if row.reason.endswith(f" {name}")]
         if not found or row.reason.startswith("null "):
             return ""
@@ -152,10 +159,16 @@ class _File:
                 " count with --time-unit s|ms|us"
             )
         if self._counted is None:
-            # Without a unit whole numbers are all that it can be; a block without any says nothing.
-            whole = True if unit is None else times.looks_like_epoch(column)
-            self._counted = None if whole is None else "epoch" if whole else "iso"
+            # Without a unit times are whole numbers; a block without any time does not decide.
+            self._counted = "epoch" if unit is None else times.kind_of(column)
         return times.parse_times(column, self._counted or "epoch", unit)
+
+    def _say_of_times(self, moments: np.ndarray) -> None:
+        unit = self.request.time_unit
+        if self._counted == "epoch":
+            say(doubt_of_times([(str(self.path), [moments])], unit))
+        elif self._counted == "seconds":
+            say(doubt_of_seconds([str(self.path)], unit))
 
     def _check_order(self, moments: np.ndarray, lines: list[np.ndarray]) -> None:
         wrong = np.flatnonzero(moments[1:] < moments[:-1])
@@ -168,7 +181,7 @@ class _File:
 
 
 def _role(name: str) -> str:
-    """Return the role that a column is read under, which is none that has a meaning."""
+    """Return the role under which a column is read, one without special meaning."""
     return f"column {name}"
 
 
@@ -179,7 +192,7 @@ def _joined(pieces: list[np.ndarray], kind: str | None) -> np.ndarray:
 
 
 def _integers(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return whole numbers, and of each row the state (`datasets.formats.rejected`)."""
+    """Return whole numbers, and the state of each row (`datasets.formats.rejected`)."""
     parsed = numbers.parse_decimals(column.cast(pa.string()))
     values, too_wide, _ = numbers.to_fixed_point(parsed.mantissa, parsed.scale, 0)
     state = parsed.state.copy()
@@ -192,7 +205,7 @@ def _doubles(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     texts = column.cast(pa.string())
     parsed = numbers.parse_decimals(texts)
     state = parsed.state.copy()
-    state[state == TOO_WIDE] = FINE  # of 64 bits; a double may be as large
+    state[state == TOO_WIDE] = FINE  # too wide for 64 bits only; a double may be as large
     values = np.zeros(len(texts))
     for row in np.flatnonzero(state == FINE).tolist():
         values[row] = float(texts[row].as_py())

@@ -1,4 +1,4 @@
-"""What a replay of a query is asked to do, checked before any file is opened."""
+"""The options of a query's replay, checked before any file is opened."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.replay.files import checked_input, checked_output
-from experiments.replay.streamcloud import INSTANCES, PROCESSES, THREADS
+from experiments.replay.streamcloud import INSTANCES, PROCESSES, SPARK, THREADS
 from operators.contract import UsageError, whole
 from operators.running import pinning
 from operators.streamcloud.algebra import Node, Output, Query
 from operators.streamcloud.carriers.placing import check_nodes
+from operators.streamcloud.carriers.spark.forms import BOUNDED, MASTER, OnSpark
 from operators.streamcloud.compiler import Instances, compile_query
 from operators.streamcloud.deployer import Place, deploy, read_descriptor
 from operators.streamcloud.plan import Plan
@@ -29,35 +30,41 @@ class Request:
     Attributes
     ----------
     plan : Plan
-        With one instance of each stage where `processors` are shared out.
+        With one instance of each stage if `processors` are shared out.
     processors : int or None
-        How many to share out by measured costs.
+        Number of processors to share out by measured costs.
     places : tuple of Place
-        Those of a descriptor.
+        The processors of a descriptor.
     files : dict of str to tuple of Path
-        By input of the query, its streams; none where the plan is explained without them.
+        The streams by input of the query; empty if the plan is explained without them.
+    chunks : Path or None
+        Instead of files, the folder with the chunks of all inputs.
     backend : str
+    spark : OnSpark or None
+        How Spark runs the plan; None on other backends.
     nodes : int or None
-        Of processes; None for the usual number.
+        Number of node processes; None for the default.
     blob : int or None
-        Tuples that are sent at once; None for the usual number.
+        Tuples that are sent at once; None for the default.
     state : Path or None
-        The folder to go on from and to leave the state in.
+        The folder of the state to continue from and to leave behind.
     stop_after : int or None
-        After how many tuples to stop.
+        Number of tuples after which to stop.
     time_unit : str or None
-        s, ms or us for calendar times; None where times are integers of the files' own unit.
+        s, ms or us for calendar times; None if times are integers in the files' unit.
     outputs : dict of str to Path
-        By output of the query; none where the plan is explained.
+        The files by output of the query; empty if the plan is explained.
     rejected : Path or None
-        Where rows that cannot be used are set aside; None makes the first of them an error.
+        Where unusable rows are set aside; None makes the first of them an error.
     """
 
     plan: Plan
     processors: int | None
     places: tuple[Place, ...]
     files: dict[str, tuple[Path, ...]]
+    chunks: Path | None
     backend: str
+    spark: OnSpark | None
     nodes: int | None
     blob: int | None
     state: Path | None
@@ -68,12 +75,12 @@ class Request:
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """All files, in the order in which the query counts its streams."""
-        return tuple(path for node in self.plan.query.inputs for path in self.files[node.name])
+        """All files, in the order in which the query numbers its streams."""
+        return tuple(path for paths in self.files.values() for path in paths)
 
     @property
     def output(self) -> str:
-        """The files that are written, as a message lists them."""
+        """The output files, as a message lists them."""
         return listed(self.outputs.values())
 
 
@@ -91,17 +98,22 @@ def make_request(query_name: str, options: argparse.Namespace) -> Request:
     if places and options.instances is None and processors is None:
         processors = len(places)
     named = _named_all("--input", query.inputs, options.input or [])
+    spark = _spark(options)
+    chunks = _chunks(query, named, options)
+    streams = {name: len(paths) for name, paths in named.items() if paths}
+    if chunks is not None:
+        streams = _streams(chunks, query)
     plan = compile_query(
         query,
         options.strategy,
         1 if processors is not None else _instances(options.instances or [str(INSTANCES)]),
         options.merger,
-        {name: len(paths) for name, paths in named.items() if paths},
+        streams,
     )
     if processors is None and places:
         deploy(plan, places)
     files = {}
-    if processors is not None or not options.explain:
+    if chunks is None and (processors is not None or not options.explain):
         files = _files(query, named, processors)
     inputs = [path for paths in files.values() for path in paths]
     outputs: dict[str, Path] = {}
@@ -112,7 +124,7 @@ def make_request(query_name: str, options: argparse.Namespace) -> Request:
         rejected = checked_output(
             "--rejected", Path(options.rejected), (".csv",), inputs, options.overwrite
         )
-    _check_run(options, processors)
+    _check_run(options)
     if options.nodes is not None and processors is None:
         check_nodes(plan, options.nodes)
     return Request(
@@ -120,7 +132,9 @@ def make_request(query_name: str, options: argparse.Namespace) -> Request:
         processors=processors,
         places=places,
         files=files,
+        chunks=chunks,
         backend=options.backend,
+        spark=spark,
         nodes=options.nodes,
         blob=options.blob,
         state=None if options.state is None else Path(options.state),
@@ -132,7 +146,7 @@ def make_request(query_name: str, options: argparse.Namespace) -> Request:
 
 
 def _places(query: Query, options: argparse.Namespace) -> tuple[Place, ...]:
-    """Return the processors of the descriptor; what is only explained may run elsewhere."""
+    """Return the processors of the descriptor; a plan that is only explained may name others."""
     if options.descriptor is None:
         return ()
     if options.explain:
@@ -150,8 +164,8 @@ def _places(query: Query, options: argparse.Namespace) -> tuple[Place, ...]:
     return places
 
 
-def _check_run(options: argparse.Namespace, processors: int | None) -> None:
-    """Check how it is asked to run."""
+def _check_run(options: argparse.Namespace) -> None:
+    """Check the options of the run."""
     if options.nodes is not None and options.backend != PROCESSES:
         raise UsageError(f"--nodes {options.nodes} are processes: give --backend {PROCESSES}, too")
     if options.blob is not None and not 1 <= options.blob <= MOST_BLOB:
@@ -161,11 +175,72 @@ def _check_run(options: argparse.Namespace, processors: int | None) -> None:
             raise UsageError(f"--stop-after must be at least 0, received {options.stop_after}")
         if options.state is None:
             raise UsageError("--stop-after leaves a state: give the folder for it, too: --state")
-    if options.state is not None and processors is not None:
+
+
+def _spark(options: argparse.Namespace) -> OnSpark | None:
+    """Return how Spark runs the plan; None on other backends."""
+    given = {
+        "--master": options.master,
+        "--spark-form": options.spark_form,
+        "--trigger": options.trigger,
+        "--follow": options.follow or None,
+        "--work": options.work,
+        "--archive": options.archive,
+    }
+    if options.backend != SPARK:
+        for name, each in given.items():
+            if each is not None:
+                raise UsageError(f"{name} is one of Spark: give --backend {SPARK}, too")
+        return None
+    if options.state is not None or options.stop_after is not None:
         raise UsageError(
-            "--state belongs to one plan, and measured costs may give another the next time: give"
-            " --instances"
+            "--state and --stop-after stop other backends; a stream on Spark goes on from what it"
+            " finds in --work"
         )
+    if options.blob is not None:
+        raise UsageError("--blob: Spark is sent chunks; --trigger says how large a batch is")
+    found = OnSpark(
+        options.master or MASTER,
+        options.spark_form or BOUNDED,
+        options.trigger,
+        options.work,
+        options.follow,
+        options.archive,
+    )
+    found.check("--backend spark")
+    return found
+
+
+def _chunks(
+    query: Query, named: Mapping[str, Sequence[str]], options: argparse.Namespace
+) -> Path | None:
+    """Return the folder of chunks given instead of files."""
+    given = [Path(path) for paths in named.values() for path in paths]
+    if options.backend != SPARK or not any(path.is_dir() for path in given):
+        if options.follow:
+            raise UsageError("--follow waits for chunks: give the folder they come to as --input")
+        return None
+    if {path.resolve() for path in given} != {given[0].resolve()} or len(given) != len(named):
+        shown = " ".join(f"{name}={given[0]}" for name in named)
+        raise UsageError(f"the chunks of all inputs lie in one folder: give --input {shown}")
+    for name, each in (
+        ("--rejected", options.rejected),
+        ("--time-unit", options.time_unit),
+        ("--processors", options.processors),
+    ):
+        if each is not None:
+            raise UsageError(
+                f"{name} looks at rows of files before they are sent, and chunks are taken as they"
+                " lie: take it away"
+            )
+    return given[0]
+
+
+def _streams(chunks: Path, query: Query) -> dict[str, int]:
+    # Loads Arrow; mistakes in the options are reported before that.
+    from operators.streamcloud.carriers.spark.chunks import read_streams
+
+    return read_streams(chunks, query)
 
 
 def _query(name: str) -> Query:

@@ -1,8 +1,7 @@
-"""A theta join over the user's own files: pairs of rows within bands, the same bytes every time.
+"""A theta join over the user's files: pairs of rows within bands, the same bytes every time.
 
-``request`` checks what is asked for before a file is opened; ``streams`` brings files into columns
-of integers; ``pairing`` is the compiled loop of the thread that takes pairs; ``ordering`` puts them
-in order where the join does not; ``running`` writes what comes out of a join of the columns.
+``request`` checks the options before a file is opened; ``streams`` brings files into columns of
+integers; ``running`` joins the columns and writes the pairs.
 """
 
 from __future__ import annotations
@@ -39,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             " each, in the order of their numbers",
         )
     command.add_time(given, "ts")
+    given.add_argument(
+        "--decimals", type=int, metavar="N", help="round numbers to N decimals (all are kept)"
+    )
     command.add_rejected(given)
     asked = parser.add_argument_group("join")
     asked.add_argument(
@@ -69,11 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay files and say on stderr what was done; with --json on stdout."""
-    # Loads pyarrow, and then the compiler, which a slip in the options need not wait for.
+    """Replay files and report on stderr; with --json on stdout."""
+    # Loads pyarrow, and then the compiler; mistakes in the options are reported before that.
     from experiments.replay.theta_join.request import make_request
 
     request = make_request(options.variant, options)
     from experiments.replay.theta_join.running import replay
 
-    return command.run(replay, request, options.json, rows="pairs")
+    return command.run(replay, request, options.json, rows="pairs", began=options.began)

@@ -1,4 +1,4 @@
-"""What a replay is asked to do, checked before any file is opened and anything is compiled."""
+"""The options of a replay, checked before any file is opened and anything is compiled."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.replay.bands import HalfWidth, half_width
+from experiments.replay.bands import HalfWidth, checked_decimals, half_width
 from experiments.replay.files import checked_input, checked_outputs
 from experiments.replay.windows import window_ticks
 from operators import registry
@@ -26,7 +26,7 @@ from operators.theta_join.family import (
 
 
 class Band(NamedTuple):
-    """A column of R and one of S, and by how much they may differ."""
+    """A column of R, one of S, and the most by which they may differ."""
 
     r: str
     s: str
@@ -41,24 +41,26 @@ class Request:
     ----------
     variant : Variant
     parameters : dict
-        The variant's own, but for how many threads it has.
+        The variant's parameters, without the number of threads.
     inputs : tuple of Path
-        R's, then S's: a physical stream each.
+        R's files, then S's: a physical stream each.
     r_streams : int
-        How many of them are R's.
+        How many of the inputs are R's.
     bands : tuple of Band
     time : str
-        The column of times in all.
+        The column of times in all inputs.
     time_unit : str or None
-        s, ms or us for calendar times; None where times are integers of the files' own unit.
+        s, ms or us for calendar times; None if times are integers in the files' unit.
     extent : Extent
     threads : int
-        That compare, as asked for; a join of one thread has one.
+        Requested number of comparing threads; a join of one thread has one.
     shares : int
         Threads among which the tuples of a window are divided.
     output : Path
     rejected : Path or None
-        Where rows that cannot be used are set aside; None makes the first of them an error.
+        Where unusable rows are set aside; None makes the first of them an error.
+    decimals : int or None
+        Digits after the point that numbers are rounded to; None keeps all of them.
     """
 
     variant: Variant
@@ -73,6 +75,7 @@ class Request:
     shares: int
     output: Path
     rejected: Path | None
+    decimals: int | None
 
 
 def make_request(variant_id: str, options: argparse.Namespace) -> Request:
@@ -112,10 +115,11 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
         time_unit=options.time_unit,
         extent=extent,
         threads=options.threads,
-        # Any core of a chain may come to have any of the tuples.
+        # Any core of a chain may hold any of the tuples.
         shares=1 if small.driver is not None else max(len(small.threads), 1),
         output=output,
         rejected=rejected,
+        decimals=checked_decimals(options.decimals, *(band.half_width for band in bands)),
     )
 
 
@@ -130,7 +134,7 @@ def _band(given: str) -> Band:
 
 
 def _window(options: argparse.Namespace) -> tuple[int, int]:
-    """Return the ticks of a window of time and the tuples of one of count: one of them is 0."""
+    """Return the ticks of a time window and the tuples of a counted one: one of them is 0."""
     count = options.window_count
     if count is None:
         return window_ticks("--window", options.window, options.time_unit), 0
@@ -147,10 +151,10 @@ def _extent(
     count: int,
     purge: str | None,
 ) -> tuple[Extent, State]:
-    """Return how far windows reach, and a join of this kind with the smallest windows.
+    """Return the extent of windows, and a join of this kind with the smallest windows.
 
-    The join says itself what it takes. Where no purge is asked for, the first that it takes is
-    meant. Windows of count are the same whatever is purged when.
+    The join itself refuses a purge it does not take; without a requested purge the first accepted
+    one is used. Windows of counted tuples do not depend on the purge.
     """
     purges = (OWN, OPPOSITE) if purge is None else (purge,)
     no_rows = number_predicates.number_tables((), (), (0,))

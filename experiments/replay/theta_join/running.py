@@ -1,7 +1,7 @@
 """A replay: files are read, joined (`operators.theta_join.run`), pairs written.
 
-A row a pair comes out, in the order of its key, so that no byte of the output depends on the
-threads. Where a join's own buffer was too small, it is run again with a larger one.
+Each pair is a row, in the order of the pairs' keys, so that no byte of the output depends on the
+threads. If a buffer of the join was too small, the join is run again with a larger one.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from experiments.replay import stages
 from experiments.replay.command import Replayed
 from experiments.replay.files import outputs_appearing
+from experiments.replay.remarks import say
 from experiments.replay.theta_join import COLUMNS
 from experiments.replay.theta_join.request import Request
 from experiments.replay.theta_join.streams import Streams, read_streams
 from experiments.replay.writing import GroupWriter
-from operators.running.crew import RunFailed
+from operators.running.run_threads import RunFailed
 from operators.theta_join.family import SORT_FULL
 from operators.theta_join.number_predicates import bands
 from operators.theta_join.ordering import Runs
@@ -25,7 +27,7 @@ from operators.theta_join.run import Arrivals, Joining, run
 
 # A row group: 40 MB, and about a tenth of a second to write.
 PAIRS_AT_ONCE = 1 << 20
-# Where a failure says that this parameter was too small, the join is run again with more of it.
+# If a failure says that this parameter was too small, the join is run again with a larger one.
 TOO_SMALL = {SORT_FULL: "sort"}
 MORE = 16
 
@@ -44,21 +46,29 @@ def replay(request: Request) -> Replayed:
     Raises
     ------
     UsageError
-        When an input is not what it should be. No output was touched.
+        When an input is faulty. No output was touched.
     RunFailed
         When a thread failed. No output was touched.
     """
     streams = read_streams(request)
+    stages.current().enter(stages.RUN)
     with outputs_appearing(request, streams.rejected) as output:
         parameters = dict(request.parameters)
         rows = None
         while rows is None:
             with GroupWriter(output, COLUMNS, PAIRS_AT_ONCE) as writer:
                 try:
-                    _run(request, streams, parameters, writer)
+                    pairs = PairWriter(writer, streams.came, request.extent.span)
+                    _run(request, streams, parameters, pairs)
                     rows = writer.rows
                 except RunFailed as error:
                     _give_more(request, parameters, error)
+    if pairs.far_apart and not request.extent.opposite:
+        say(
+            f"{pairs.far_apart} of {rows} pairs lie further apart than the window: --purge own, as"
+            " the paper's procedure, compares a tuple before it purges; --purge opposite keeps"
+            " pairs that are a window apart at most"
+        )
     return Replayed(len(streams.came.times), rows, len(streams.rejected))
 
 
@@ -68,7 +78,7 @@ def _give_more(request: Request, parameters: dict[str, Any], error: RunFailed) -
     Raises
     ------
     RunFailed
-        The one given, where it was something else, or there is no more.
+        The given one, if it has another cause, or the parameter is at its maximum.
     """
     name = TOO_SMALL.get(error.status)
     known = {each.name: each for each in request.variant.parameters}
@@ -91,15 +101,26 @@ class PairWriter:
     ----------
     writer : GroupWriter
     came : Arrivals
+    span : int
+        Length of time windows; 0 for windows of tuples.
+
+    Attributes
+    ----------
+    far_apart : int
+        Pairs so far whose tuples lie further apart than `span`.
     """
 
-    def __init__(self, writer: GroupWriter, came: Arrivals) -> None:
-        self._writer, self._came = writer, came
+    def __init__(self, writer: GroupWriter, came: Arrivals, span: int = 0) -> None:
+        self._writer, self._came, self._span = writer, came, span
+        self.far_apart = 0
 
     def write(self, keys: np.ndarray) -> None:
-        """Write some pairs, in the order in which they are given."""
+        """Write some pairs, in the given order."""
         came = self._came
         later, *sides = came.pairs(keys)
+        if self._span:
+            apart = np.abs(came.times[sides[0]] - came.times[sides[1]])
+            self.far_apart += int(np.count_nonzero(apart > self._span))
         columns = [came.times[later]]
         for first, numbers in zip((0, came.r_streams), sides, strict=True):
             stream = np.searchsorted(came.begins, numbers, side="right") - 1
@@ -109,7 +130,7 @@ class PairWriter:
 
 
 def _sink(request: Request, writer: PairWriter) -> Sink:
-    """Return where pairs go: to the file at once, or when all of them are there to be ordered."""
+    """Return the sink of the pairs: the file at once, or, to be sorted first, a buffer of all."""
     if request.variant.operations.ordered:
         return Sink(writer.write, tuple, writer.write)
     runs = Runs(PAIRS_AT_ONCE)
@@ -117,11 +138,11 @@ def _sink(request: Request, writer: PairWriter) -> Sink:
 
 
 def _run(
-    request: Request, streams: Streams, parameters: dict[str, Any], writer: GroupWriter
+    request: Request, streams: Streams, parameters: dict[str, Any], writer: PairWriter
 ) -> None:
     predicate = bands(len(request.bands))
     asked = Joining(
         request.variant, predicate, streams.tables, streams.came, request.extent, request.threads,
         streams.capacity, parameters,
     )  # fmt: skip
-    run(asked, _sink(request, PairWriter(writer, streams.came)), PAIRS_AT_ONCE)
+    run(asked, _sink(request, writer), PAIRS_AT_ONCE)

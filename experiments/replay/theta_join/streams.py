@@ -1,7 +1,8 @@
 """Files to the streams of a theta join: exact numbers, the total order, and the size of windows.
 
-The numbers of a band are whole numbers of one unit, the last decimal that its half width or any
-number in its two columns has.
+The numbers of a band are whole numbers in the unit of the last decimal that the half width or any
+number in the two columns has; or, if these do not fit 64 bits, integers that give the same pairs
+(`experiments.replay.bands.on_a_grid`).
 """
 
 from __future__ import annotations
@@ -19,14 +20,9 @@ from operators.theta_join.family import REACH
 from operators.theta_join.number_predicates import NumberTables, number_tables
 from operators.theta_join.run import Arrivals, arrivals_of, most_kept
 
-REMEDY = (
-    "the columns and the half width of a band are brought to as many decimals as any of them has:"
-    " give fewer, or leave the row out"
-)
-
 
 class Streams(NamedTuple):
-    """What is joined.
+    """The streams to join.
 
     Attributes
     ----------
@@ -34,7 +30,7 @@ class Streams(NamedTuple):
     tables : NumberTables
         The columns of the bands, side by side for each tuple, and half widths in their units.
     capacity : int
-        The most tuples of one logical stream that a thread ever keeps, one at least.
+        The most tuples of one logical stream that a thread ever keeps, at least one.
     rejected : list of Rejected
         The rows set aside, by file, then line.
     """
@@ -51,22 +47,18 @@ def read_streams(request: Request) -> Streams:
     Raises
     ------
     UsageError
-        When a file, a column or a row is no good, or numbers or windows are too large.
+        When a file, a column or a row is unusable, or numbers or windows are too large.
     """
     r_streams, s_streams = request.r_streams, len(request.inputs) - request.r_streams
     kinds = [
         Numbers(
             columns=(band.r,) * r_streams + (band.s,) * s_streams,
-            least_decimals=band.half_width.scale,
-            remedy=REMEDY,
+            half_width=band.half_width,
         )
         for band in request.bands
     ]
     recording = read_recording(Table.of(request), *kinds)
-    half_widths = tuple(
-        band.half_width.scaled(found.decimals, f"the numbers in {band.r} and {band.s}")
-        for band, found in zip(request.bands, recording.numbers, strict=True)
-    )
+    half_widths = tuple(found.half_width for found in recording.numbers)
     came = _arrivals(recording, r_streams)
     tables = number_tables(
         _side_by_side(recording, slice(0, r_streams)),

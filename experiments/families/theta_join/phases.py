@@ -1,6 +1,6 @@
-"""How long a theta join's own kinds of run are, and what is made of the counts of its threads.
+"""The lengths of a theta join's extra phases, and a statistic of the threads' work.
 
-What a family's columns say is in no row's key; this is.
+The keys of rows depend on this module, and not on ``columns``, which only describes.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 
 EVEN = "even"
-# A run in real time of even streams is so many windows long, since some joins put a pair out half a
-# window late; of a case study, so many times a slice: a minute where slices have 0.2 s. Where they
-# are shorter, for a first look, it is long enough for a peak of 5 s and what stands around it.
+# A real-time run of even streams lasts this many windows, since some joins put a pair out half a
+# window late. A run of a case study lasts this many slices: a minute with slices of 0.2 s. With
+# shorter slices, for a first look, it is long enough for a peak of 5 s and the seconds around it.
 WINDOWS, SLICES = 2.5, 300
 SHORT_SLICE_SECONDS, SHORT_STUDY_SECONDS = 0.1, 8.0
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.3, 300.0
-# Of the search: runs, how long each is at least, and what filling windows takes beside, by their
+# The search: number of runs, their minimum length, and seconds to fill windows per second of window
 # length.
 PROBES, SHORTEST_PROBE_SECONDS, FILL_SECONDS = 5, 0.25, 0.0018
-# Means are geometric, and there is no logarithm of none.
+# Means are geometric, and zero has no logarithm.
 LEAST_DEVIATION = 1e-6
 
 
 def real_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
-    """Return how long a run in real time is, beside closed slices of so many seconds."""
+    """Return the length of a real-time run where closed slices have `slice_seconds`."""
     wanted = WINDOWS * settings["window_s"]
     if settings["profile"] != EVEN:
         short = slice_seconds < SHORT_SLICE_SECONDS
@@ -34,7 +34,7 @@ def real_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
 
 
 def probe_seconds(slice_seconds: float) -> float:
-    """Return how long a run of the search is: a slice, where that shows whether a join keeps up."""
+    """Return the length of a search run: a slice, or more where a slice is too short to decide."""
     return max(SHORTEST_PROBE_SECONDS, slice_seconds)
 
 
@@ -44,5 +44,5 @@ def search_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
 
 
 def deviation_of(counts: np.ndarray) -> float:
-    """Return the standard deviation of some counts, in % of their mean: a millionth at least."""
+    """Return the standard deviation of the counts, in % of their mean, and at least a millionth."""
     return max(float(100 * counts.std() / counts.mean()), LEAST_DEVIATION)

@@ -1,8 +1,8 @@
 """The tuples of a run, in memory before the clock starts.
 
-A dataset is one time-sorted set; ``datasets.read.split`` deals its rows to physical streams. What
-lies here is that split, kept for the next point of the same process, and the cyclic stream that it
-stands for: after its last tuple the data begins again, with timestamps shifted by the span rounded
+A dataset is one time-sorted set; ``datasets.read.split`` deals the rows to physical streams. This
+module caches that split for the next point of the same process, and makes the cyclic stream that it
+represents: after the last tuple the data begins again, with timestamps shifted by the span rounded
 up to a multiple of the window advance, so that windows repeat from cycle to cycle.
 """
 
@@ -32,7 +32,7 @@ class Cycle:
         The tuples of one cycle in the total order.
     rows : int
     span : int
-        What timestamps advance by a cycle.
+        How far timestamps advance a cycle.
     """
 
     feeds: tuple[Feed, ...]
@@ -70,7 +70,7 @@ def _words(array: np.ndarray) -> np.ndarray:
 
 
 def make_cycle(streams: Streams, span: int) -> Cycle:
-    """Return the cyclic stream of a split; `span` is what timestamps advance by a cycle."""
+    """Return the cyclic stream of a split; timestamps advance by `span` a cycle."""
     columns = [_words(column) for column in streams[1:]]
     timestamp, key, value, rank = columns
     feeds = tuple(
@@ -90,7 +90,7 @@ def make_cycle(streams: Streams, span: int) -> Cycle:
     return Cycle(feeds, *in_order, rank.size, span)
 
 
-# What one process keeps: a group runs on one dataset at a few numbers of inputs.
+# Cached for one process: a group runs on one dataset at a few numbers of inputs.
 @lru_cache(maxsize=2)
 def load(path: Path, text: bool) -> Dataset:
     """Return a dataset, kept for the next call.
@@ -113,7 +113,7 @@ def streams(
     ----------
     path : Path
     text : bool
-        Whether its texts are loaded beside it (`load`).
+        Whether the texts are loaded, too (`load`).
     inputs : int
     advance : int
         Window advance, in the dataset's ticks.

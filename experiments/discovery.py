@@ -1,7 +1,7 @@
-"""Finds what families have here beside their operators, by the names of folders and modules.
+"""Finds the benches, replays and modules of families, by the names of folders and modules.
 
-Imports are made when something is asked for. The list of benches costs none; that of replays
-imports those there are, since modules that replays share lie among them.
+Imports are made on request. The list of benches needs none; that of replays imports the modules
+with families' names, since a module that replays share may have one, too.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from types import ModuleType
 
 import experiments
 from operators import registry
+from operators.declaring import declares
 
 FAMILIES, REPLAY = "experiments.families", "experiments.replay"
 
 
 def _folders(package: str) -> list[Path]:
-    """Return the folders of a package, those elsewhere on Python's path among them."""
+    """Return the folders of a package, including those elsewhere on Python's path."""
     name = package.rpartition(".")[2]
     paths = extend_path([str(Path(folder, name)) for folder in experiments.__path__], package)
     return [folder for folder in map(Path, paths) if folder.is_dir()]
@@ -29,8 +30,8 @@ def _folders(package: str) -> list[Path]:
 @cache
 def benched() -> tuple[str, ...]:
     """Return the families that ``millrace bench`` takes, by name."""
-    found = {file.parent.name for each in _folders(FAMILIES) for file in each.glob("*/bench.py")}
-    return tuple(sorted(found))
+    files = [file for each in _folders(FAMILIES) for file in each.glob("*/bench.py")]
+    return tuple(sorted({file.parent.name for file in files if declares(file, "BENCH")}))
 
 
 @cache
@@ -56,5 +57,5 @@ def family_module(family: str, name: str) -> ModuleType | None:
 
 
 def replay_of(family: str) -> ModuleType:
-    """Return the form of ``millrace replay`` that a family brings; `family` is in ``replayed``."""
+    """Return a family's form of ``millrace replay``; `family` is in ``replayed``."""
     return importlib.import_module(f"{REPLAY}.{family}")

@@ -1,21 +1,24 @@
-"""One point as a row: what was asked for, what was seen, and failures as rows all the same."""
+"""One point as a row: the request, the observations, and failures as rows all the same."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.records import columns
+from experiments.records import columns, quantities
 from experiments.records.columns import OPEN
-from experiments.timing import machine
+from experiments.timing import machine, memory
 from experiments.timing.bench import Bench, Progress, Request
 from experiments.timing.threads import check_rate, check_seconds
 from operators.core.atomics import now
 from operators.running import pinning
 
+# The quantity of the families that compare a run with a serial one.
+SPEED_UP = "speed_up"
+
 
 def empty(bench: Bench) -> dict[str, Any]:
-    """Return the columns of a run of `bench` of which nothing is known yet: a failed one."""
+    """Return the columns of a run of `bench` without any result yet: a failed one."""
     family = bench.variant.family
     return {
         **{name: None for name in columns.of_family(family) if name not in columns.PURPOSE},
@@ -53,10 +56,12 @@ def row(bench: Bench, request: Request) -> dict[str, Any]:
 
     Raises
     ------
-    crew.RunFailed
+    run_threads.RunFailed
         When there is no result.
     """
-    return {**empty(bench), **bench.run(request)}
+    before = memory.begin()
+    seen = bench.run(request)
+    return {**empty(bench), **seen, **memory.since(before)._asdict()}
 
 
 def measure(
@@ -80,21 +85,26 @@ def measure(
     dict
         The JSON object of the command: ``throughput_tps``, ``latency_ms`` (None in the closed
         loop), ``tuples``, ``seconds``, ``outputs``, ``digest``, ``valid``, ``oversubscribed``,
-        ``threads``, ``samples`` (the throughput of each run: one here), ``provenance``, and beside
-        them what was asked for and every state of the run. A wrong digest gives ``valid`` false.
+        ``threads``, ``samples`` (the throughput of each run: one here), ``provenance``,
+        ``speed_up`` over a serial run in families that time one, and also the request and every
+        state of the run. A wrong digest gives ``valid`` false.
 
     Raises
     ------
     UsageError
-        When the rate or the seconds are no good.
-    crew.RunFailed
+        When the rate or the seconds are invalid.
+    run_threads.RunFailed
         When the run had no result.
     """
     offered = check_rate(rate)
     check_seconds(seconds)
     if progress is not None:
         progress("compiling")
-    phase = {} if offered is None else {"phase": OPEN}
+    # In a run of that phase a serial run is timed, too.
+    speed_up = quantities.of_family(bench.variant.family).get(SPEED_UP)
+    phase = {} if speed_up is None else {"phase": speed_up.phase}
+    if offered is not None:
+        phase = {"phase": OPEN}
     seen = row(bench, Request(seconds, offered, progress=progress, **phase))
     asked = {"settings": dict(bench.settings), "rate": rate, "seconds": seconds}
     return report(seen, machine.provenance() | {"asked": asked})
@@ -105,8 +115,11 @@ def report(measured: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[s
     flat = {k: v for k, v in measured.items() if not k.startswith("latency_ms_")}
     names = ("mean", "p50", "p90", "p99", "max")
     latency = {name: measured[f"latency_ms_{name}"] for name in names}
+    speed_up = quantities.of_family(measured["family"]).get(SPEED_UP)
+    computed = {} if speed_up is None else {SPEED_UP: speed_up.value(measured)}
     return {
         **flat,
+        **computed,
         "latency_ms": latency if latency["mean"] is not None else None,
         "samples": [measured["throughput_tps"]],
         "provenance": dict(provenance),

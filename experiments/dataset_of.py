@@ -1,4 +1,4 @@
-"""Which of the datasets that were made a bench runs on."""
+"""Choosing the dataset of a bench among those that exist."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def folder_for(query: Any, named: object) -> Path | InMemory:
 def dataset_path(named: object, role: str) -> Path | InMemory:
     """Return the folder of a dataset: a path, the name of one that was made, or the largest made.
 
-    A data set in memory is returned as it is.
+    A data set in memory is returned unchanged.
 
     Parameters
     ----------
     named : str, Path, InMemory or None
     role : str
-        "meters" or "comments": what the largest is chosen among, when nothing is named.
+        "meters" or "comments": the role among whose datasets the largest is chosen.
 
     Raises
     ------

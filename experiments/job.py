@@ -1,4 +1,4 @@
-"""One repetition of one group, from its declaration to its raw results: a job of the workflow."""
+"""One process's share of a group, from declaration to raw results: a job of the workflow."""
 
 from __future__ import annotations
 
@@ -19,45 +19,46 @@ from operators.contract import UsageError
 def measure_group(
     name: str,
     profile_path: str | Path,
-    repetition: int,
+    started: int,
     dataset: str | Path | None,
     output: str | Path,
 ) -> Path:
-    """Measure one repetition of a group.
+    """Measure a group, once or by several forks.
 
     Parameters
     ----------
     name : str
-        Of the group.
+        Name of the group.
     profile_path : str or Path
         A profile's file, or its name.
-    repetition : int
-        From 1.
+    started : int
+        The number of this process among those of the group, from 1.
     dataset : str, Path or None
-        The folder of its dataset; None for a group that needs none.
+        The folder of the group's dataset; None for a group that needs none.
     output : str or Path
         The raw results.
 
     Raises
     ------
     UsageError
-        When something given is unknown, or the dataset is not what the group runs on.
-    crew.Stuck
+        When an argument is unknown, or the dataset does not suit the group.
+    run_threads.Stuck
         When a thread could not be stopped.
     """
-    if repetition < 1:
-        raise UsageError(f"repetition must be 1 or more, received {repetition}")
+    if started < 1:
+        raise UsageError(f"started must be 1 or more, received {started}")
     profile = profiles.load(profile_path)
-    group = plan.group(name, profile).in_process(repetition)
+    group = plan.group(name, profile)
     _, digest = _data_of(group, dataset)
     return runner.run_group(
         group,
         lambda task: bench_of(group, task, dataset),
         profile.lengths,
         keys.conditions(group.family, digest, profile.keyed, machine.identity()),
-        {"profile": profile.name, "size": profile.size, "repetition": repetition},
+        {"profile": profile.name, "size": profile.size, "started": started},
+        plan.repetitions(group, profile, started),
         _reference(profile),
-        plan.seconds(group, profile) + (repetition == 1) * plan.search_seconds(group, profile),
+        plan.seconds(group, profile, started),
         output,
     )
 
