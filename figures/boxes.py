@@ -1,4 +1,4 @@
-"""Rows of boxes on a board that is measured in inches, for the pictures of several papers."""
+"""Rows of boxes on a board with axes in inches, for the pictures of several papers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from matplotlib.patches import Patch, Rectangle
 
 from figures import style
 
-EXPIRED, ROOM = "#f2f2f2", "#ffffff"  # faces of what has expired, and of room
-PALE = "#909090"  # letters of what has expired
-MARKED = style.VERMILLION  # what a picture points at
-# Inches: a box, a row of letters, beside it all.
+EXPIRED, ROOM = "#f2f2f2", "#ffffff"  # faces of expired entries, and of free slots
+PALE = "#909090"  # letters of expired entries
+MARKED = style.VERMILLION  # the colour that marks things in a picture
+# Inches: width and height of a box, height of a row of letters, margin around everything.
 CELL, HIGH, LINE, MARGIN = 0.138, 0.17, 0.17, 0.06
 
 
@@ -27,7 +27,7 @@ class Box(NamedTuple):
 
 
 def board(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return a figure whose axes are its inches, from the upper left corner on; down is below 0."""
+    """Return a figure with axes in inches from the upper left corner; y below it is negative."""
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, width)
@@ -39,7 +39,7 @@ def board(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def legend(figure: Figure, faces: Mapping[str, str], pointed: str = "") -> None:
-    """Say above everything what the faces of boxes mean, and what is `pointed` at, if anything."""
+    """Explain, at the top, the faces of boxes and the mark, if there is one (`pointed`)."""
     handles = [
         Patch(facecolor=face, edgecolor=style.GREY, lw=0.4, label=told)
         for told, face in faces.items()
@@ -50,13 +50,13 @@ def legend(figure: Figure, faces: Mapping[str, str], pointed: str = "") -> None:
                   handlelength=1.2, borderaxespad=0.1, columnspacing=1.2)  # fmt: skip
 
 
-def told(axes: Axes, top: float, words: str, left: float = MARGIN) -> None:
-    """Write what has happened, above what is drawn."""
+def event_label(axes: Axes, top: float, words: str, left: float = MARGIN) -> None:
+    """Write an event above the drawing of it."""
     axes.text(left, top, words, va="top", fontsize=style.FONT_SIZE, fontweight="bold")
 
 
-def beside(axes: Axes, top: float, words: str) -> None:
-    """Write what a row of boxes is, to the left of it."""
+def side_label(axes: Axes, top: float, words: str) -> None:
+    """Write the name of a row of boxes to the left of the row."""
     axes.text(MARGIN, top - HIGH / 2, words, va="center", fontsize=style.SMALL, linespacing=1.05)
 
 
@@ -68,7 +68,7 @@ def node(
     marked: bool = False,
     cell: float = CELL,
 ) -> None:
-    """Draw boxes side by side and a frame around them; `cell` is how wide each is."""
+    """Draw boxes side by side and a frame around them; `cell` is the width of each."""
     for place, box in enumerate(boxes):
         x = left + place * cell
         axes.add_patch(Rectangle((x, top - HIGH), cell, HIGH, facecolor=box.face,
@@ -87,6 +87,6 @@ def line(axes: Axes, x: Sequence[float], y: Sequence[float], marked: bool) -> No
 
 
 def link(axes: Axes, x: Sequence[float], y: float) -> None:
-    """Draw an arrow from a leaf to the next."""
+    """Draw an arrow from a leaf to the next leaf."""
     arrow = {"arrowstyle": "->", "lw": 0.8, "color": MARKED, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", xy=(x[1], y), xytext=(x[0], y), arrowprops=arrow, zorder=3)

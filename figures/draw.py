@@ -16,13 +16,16 @@ from matplotlib.figure import Figure
 from experiments import papers
 from experiments.declare import Figure as Declared
 from experiments.declare import stem_of
-from experiments.records.results import write_whole
-from figures import load, plot, style
-from figures.cells import csv_of
-from figures.files import EXTENDED, KINDS, form_name
+from experiments.records.files import write_file
+from figures import load, style
+from figures.cells import csv_of, with_cells
+from figures.files import EXTENDED, KINDS, form_name, forms_of
+from figures.footers import line_of
+from figures.stated import with_stated
+from figures.table import panel_of
 from figures.view import View
 
-# What would carry the time of drawing or the version of a library into the file.
+# Omits the time of drawing and the versions of libraries, which would differ between runs.
 METADATA = {
     "pdf": {"CreationDate": None, "Producer": "Millrace", "Creator": "Millrace"},
     "svg": {"Date": None, "Creator": "Millrace"},
@@ -32,22 +35,25 @@ METADATA = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure and the table it was drawn from; a notebook shows it as it is.
+    """A figure and the table it was drawn from; a notebook displays it directly.
 
     Attributes
     ----------
     figure : Figure
     table : DataFrame
-        In the form of ``figures.cells``; the CSV beside the figure.
+        In the form of ``figures.cells``; saved as the CSV of the figure.
+    notes : tuple of str
+        Statements of the footer that are not printed below the figure; the head of the CSV.
     """
 
     figure: Figure
     table: pd.DataFrame
+    notes: tuple[str, ...]
 
     def bytes_of(self, kind: str) -> bytes:
         """Return the file of this `kind`: one of ``figures.files.KINDS``."""
         if kind == "csv":
-            return csv_of(self.table).encode()
+            return csv_of(self.table, self.notes).encode()
         return saved(self.figure, kind)
 
     def _repr_png_(self) -> bytes:
@@ -57,7 +63,7 @@ class Drawing:
 def saved(figure: Figure, kind: str) -> bytes:
     """Return a figure as one of ``figures.files.PICTURES``: equal figures, equal bytes."""
     target = io.BytesIO()
-    # Pixels pack nearly as small when little time is taken for it.
+    # A low compression level is much faster, and the pixels pack nearly as small.
     more = {"pil_kwargs": {"compress_level": 3}} if kind == "png" else {}
     with matplotlib.rc_context(style.PARAMETERS):
         figure.savefig(target, format=kind, metadata=METADATA[kind], **more)
@@ -78,8 +84,8 @@ def draw(
     paper, figure_id : str
         For example "multiway_aggregation", "13".
     raw : Results, or iterable of path
-        What ``figures.load.read`` returned, or raw results; what the figure does not show is
-        passed over.
+        Result of ``figures.load.read``, or paths of raw results; rows that the figure does not
+        show are ignored.
     claims_file : path or None
         Verdicts to count in the footer.
     extended : bool
@@ -91,46 +97,19 @@ def draw(
         When there is no such figure or form, or a file cannot be read.
     """
     figure = papers.figure(paper, figure_id)
-    results = raw if isinstance(raw, load.Results) else load.read(raw)
-    table = _selected(View(figure), results)
-    if extended:
-        return _extended(figure, results, claims_file, table)
-    return _drawn(View(figure), results, claims_file, table)
+    results = raw if isinstance(raw, load.Results) else load.read(raw, claims_file)
+    return _drawn(View(figure, extended), results, claims_file)
 
 
-def _selected(view: View, results: load.Results) -> pd.DataFrame:
-    return form_of(view.figure).select(results, view)
-
-
-def _drawn(
-    view: View, results: load.Results, claims_file: str | Path | None, table: pd.DataFrame
-) -> Drawing:
-    footer = load.footer_of(results, view, claims_file)
+def _drawn(view: View, results: load.Results, claims_file: str | Path | None) -> Drawing:
+    form = form_of(view.figure)
+    table = with_stated(form.select(results, view), view)
+    told = load.footer_of(results, view, claims_file)
     with matplotlib.rc_context(style.PARAMETERS):
-        picture = form_of(view.figure).draw(table, view, footer)
-    return Drawing(picture, table)
-
-
-def _extended(
-    figure: Declared,
-    results: load.Results,
-    claims_file: str | Path | None,
-    papers_own: pd.DataFrame,
-) -> Drawing:
-    """Return the extended form, or the word that it would show what the paper's form does."""
-    view = View(figure, extended=True)
-    table = _selected(view, results)
-    if not repeats(table, papers_own):
-        return _drawn(view, results, claims_file, table)
-    with matplotlib.rc_context(style.PARAMETERS):
-        return Drawing(plot.repeated(view), table.iloc[:0])
-
-
-def repeats(extended: pd.DataFrame, papers_own: pd.DataFrame) -> bool:
-    """Say whether an extended form would show what the paper's form shows, and no more."""
-    names = ["panel", "line", "x"]
-    own, other = (set(each[names].itertuples(index=False)) for each in (extended, papers_own))
-    return bool(own) and own <= other
+        picture = form.draw(table, view, [line_of(told), *told])
+    noted = [name for name in view.figure.noted if name not in view.quantities]
+    cells = [cell for name in noted for cell in panel_of(results, view, name, ties=False)]
+    return Drawing(picture, with_cells(table, cells), tuple(picture.notes))
 
 
 def form_of(figure: Declared) -> ModuleType:
@@ -145,23 +124,20 @@ def draw_forms(
     claims_file: str | Path | None,
     folder: str | Path,
 ) -> list[Path]:
-    """Draw one figure and its extended form into `folder`; return the paths of all files.
+    """Draw a figure in each of its forms into `folder`; return the paths of all files.
 
-    Each is written as ``.pdf``, ``.svg``, ``.png`` and ``.csv``. Parameters are those of ``draw``.
+    There is an extended form where it adds something to the paper's form
+    (``figures.files.forms_of``). Each is written as ``.pdf``, ``.svg``, ``.png`` and ``.csv``.
+    Parameters are those of ``draw``.
     """
     figure = papers.figure(paper, figure_id)
-    results = raw if isinstance(raw, load.Results) else load.read(raw)
-    table = _selected(View(figure), results)
+    results = raw if isinstance(raw, load.Results) else load.read(raw, claims_file)
     stem = Path(folder) / stem_of(figure_id)
-    drawings = (
-        (stem, _drawn(View(figure), results, claims_file, table)),
-        (Path(f"{stem}{EXTENDED}"), _extended(figure, results, claims_file, table)),
-    )
-    return [
-        write_whole(f"{path}.{kind}", drawing.bytes_of(kind))
-        for path, drawing in drawings
-        for kind in KINDS
-    ]
+    written = []
+    for form in forms_of(figure):
+        drawing = _drawn(View(figure, extended=form == EXTENDED), results, claims_file)
+        written += [write_file(f"{stem}{form}.{kind}", drawing.bytes_of(kind)) for kind in KINDS]
+    return written
 
 
 def draw_figures(
@@ -171,19 +147,19 @@ def draw_figures(
     claims_file: str | Path | None,
     folder: str | Path,
 ) -> list[Path]:
-    """Draw figures of a paper, both forms of each; return the paths of all files.
+    """Draw figures of a paper in each of their forms; return the paths of all files.
 
-    The raw results are read once and not once a figure, and all of them give the floors of noise.
+    The raw results are read once for all figures. The noise floors are those of the verdicts.
 
     Parameters
     ----------
     paper : str
     figure_ids : iterable of str
     raw_files : iterable of path
-        All of the set of results that concern the paper.
+        All files of the set of results that concern the paper.
     claims_file, folder
         As for ``draw_forms``.
     """
-    results = load.read(raw_files)
+    results = load.read(raw_files, claims_file)
     drawn = (draw_forms(paper, each, results, claims_file, folder) for each in figure_ids)
     return [path for paths in drawn for path in paths]

@@ -1,9 +1,9 @@
-"""The letters of all figures: DejaVu Sans, which matplotlib brings, without what no figure needs.
+"""The font of all figures: DejaVu Sans, which matplotlib ships, reduced to the letters needed.
 
-The whole font has tables for dozens of scripts, and a PDF file embeds the letters that it uses:
-finding these among all of them takes longer than drawing the figure. So the Latin and Greek letters
-are taken out once, into matplotlib's cache, as a font of their own name. What it lacks is drawn
-from the whole font.
+The whole font has tables for dozens of scripts, and a PDF file embeds the letters in use: finding
+these in the whole font takes longer than drawing the figure. So the Latin and Greek letters are
+extracted once, into matplotlib's cache, as a font with a new name. Any other letter is drawn from
+the whole font.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import matplotlib
 from fontTools import subset
 from matplotlib.font_manager import FontProperties, findfont, fontManager
 
-from experiments.records.results import write_whole
+from experiments.records.files import write_file
 
 WHOLE, OWN = "DejaVu Sans", "DejaVu Sans Latin"
 WEIGHTS = ("normal", "bold")
-# Latin, Greek, the signs of sentences and of sums, and exponents.
+# Latin, Greek, punctuation, mathematical signs, and exponents.
 LETTERS = (*range(0x20, 0x180), *range(0x391, 0x3CA), *range(0x2010, 0x2027), 0x2070,
            *range(0x2074, 0x207C), 0x2192, 0x2212, 0x221A, 0x2264, 0x2265)  # fmt: skip
 
@@ -36,14 +36,14 @@ def families() -> list[str]:
     for weight in WEIGHTS:
         path = Path(matplotlib.get_cachedir(), f"millrace-{weight}-{version}.ttf")
         if not path.is_file():
-            write_whole(path, _reduced(findfont(FontProperties(family=WHOLE, weight=weight))))
+            write_file(path, _reduced(findfont(FontProperties(family=WHOLE, weight=weight))))
         fontManager.addfont(path)
     return [OWN, WHOLE]
 
 
 def _reduced(file: str) -> bytes:
-    """Return a font with ``LETTERS`` alone, under its own name."""
-    # It tells of each table that it drops.
+    """Return a font reduced to ``LETTERS``, under a new name."""
+    # fontTools logs each table that it drops.
     logging.getLogger("fontTools.subset").setLevel(logging.ERROR)
     options = subset.Options(layout_features=["kern"], name_IDs=["*"], recommended_glyphs=True)
     options.drop_tables += ["FFTM", "MATH", "GSUB"]
@@ -54,7 +54,7 @@ def _reduced(file: str) -> bytes:
         for record in font["name"].names:
             for given, own in ((WHOLE, OWN), (WHOLE.replace(" ", ""), OWN.replace(" ", ""))):
                 record.string = record.toUnicode().replace(given, own)
-        # Equal fonts, equal bytes: not the time at which it was made.
+        # Equal fonts, equal bytes: omit the time of making.
         font.recalcTimestamp = False
         target = io.BytesIO()
         font.save(target)

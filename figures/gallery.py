@@ -1,8 +1,8 @@
 """The gallery: all figures of a set of results on one page, by paper and heading.
 
-A thumbnail has its figure's one-line reading below it, taken from the verdicts, and leads to the
-figure's section of the report; below are links to its files. The page shows the pictures beside it
-and needs no network.
+Each thumbnail has the figure's one-line reading below it, taken from the verdicts, and links to the
+figure's section of the report; below are links to the figure's files. The page refers to the
+pictures in the same folder and needs no network.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from experiments.declare import Figure, Paper, stem_of
 from experiments.judging.claims import read_verdicts
 from experiments.judging.points import UsageError
 from experiments.judging.reasons import reading
-from experiments.records.results import write_whole
+from experiments.records.files import write_file
 from figures import page
-from figures.cells import has_rows
-from figures.files import EXTENDED
+from figures.files import EXTENDED, forms_of
 
 TITLE = "All figures"
 # A figure is shown at the width of a printed column.
@@ -65,11 +64,11 @@ def write_gallery(folder: str | Path) -> Path:
         raise UsageError(f"no figures in {output.parent}: draw them with `make figures`")
     header = f'{STYLE}<h1>{escape(TITLE)}</h1><p class="soft">{escape(HINT)}</p>'
     text = page.document(f"{TITLE}: {folder.name}", header, "\n".join(sections), "")
-    return write_whole(output, text.encode())
+    return write_file(output, text.encode())
 
 
 def _paper(paper: Paper, verdicts: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return the title of a paper and a grid a heading, of what is drawn."""
+    """Return the title of a paper and a grid of drawn figures for each heading."""
     parts = []
     for heading in paper.headings:
         members = [
@@ -91,7 +90,7 @@ def _thumbnail(figure: Figure, verdicts: Mapping[str, Any], folder: Path) -> str
     read = reading(verdicts, figure.id)
     image = _link(folder, _file(folder, figure, "png"))
     anchor = f"{figure.paper}-{figure.id}"
-    section = escape(f"../report.html#{anchor}")
+    section = escape(f"../{figure.paper}.html#{anchor}")
     kinds = " ".join(
         f'<a href="{_link(folder, _file(folder, figure, kind))}">{kind}</a>'
         for kind in ("pdf", "svg", "csv")
@@ -106,8 +105,8 @@ def _thumbnail(figure: Figure, verdicts: Mapping[str, Any], folder: Path) -> str
 
 
 def _wide(figure: Figure, folder: Path) -> str:
-    """Return the link to the extended form, where that shows something of its own."""
-    if not has_rows(_file(folder, figure, "csv", EXTENDED)):
+    """Return the link to the extended form, if the figure has one."""
+    if EXTENDED not in forms_of(figure):
         return ""
     picture = _link(folder, _file(folder, figure, "svg", EXTENDED))
     return f' <a href="{picture}">all measured variants</a>'

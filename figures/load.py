@@ -1,4 +1,4 @@
-"""Raw results as figures read them: rows, points, and what a figure says of both.
+"""Raw results as figures read them: rows, points, and the statements in the footer of a figure.
 
 ``figures.table`` makes the cells of a figure from the points.
 """
@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from experiments import papers, series
@@ -26,39 +28,44 @@ from experiments.judging.floors import (
     floors_of,
     kind_of,
 )
-from experiments.judging.points import Point, UsageError
+from experiments.judging.points import STATES_APART, Point, UsageError, Ways
 from experiments.judging.reasons import answers
 from experiments.predictions import Predictions
 from experiments.records import columns, results
-from experiments.records.columns import CLOSED, COMMON, MOVED, OPEN
+from experiments.records.columns import CLOSED, COMMON, OPEN
 from experiments.records.quantities import quantity
 from experiments.records.results import Raw
 from figures import style
 from figures.view import View
 
-# Which set of results a notebook reads; that which was judged last where it is not set.
+# The set of results that a notebook reads; without it, the set that was judged last.
 LABEL = "MILLRACE_LABEL"
-# How the statement on what may be under way begins.
+# Begins the statement on tuples in flight.
 BOUNDS = "in flight at most"
-# How that on processes and rounds begins, and what it is of a single run.
+# Begins the statement on processes and rounds; for a single run, the whole statement.
 COUNTED = "n = "
 ONE_RUN = f"{COUNTED}1 run"
-# Runs whose tuples made so much more output than those of others have none in common to tell.
+# Begins the statement on the noise floor.
+FLOORS = "equal runs differ at most: "
+# If the output per tuple of runs differs by more than this factor, no common number is stated.
 ALIKE = 1.5
-# Fewer pairs of equal runs than these say nothing in a footer.
-ENOUGH_PAIRS = 6
+# Text for a noise floor that too few equal runs support.
+UNKNOWN = "too few to say"
 
 
 class Results:
-    """What was measured on one machine: raw rows, and the points of each figure.
+    """The measurements on one machine: raw rows, and the points of each figure.
 
     Attributes
     ----------
     raw : Raw
+    floors : Floors
+        Noise floors: how far equal runs of the machine differ; computed from `raw` unless given.
     """
 
-    def __init__(self, raw: Raw) -> None:
+    def __init__(self, raw: Raw, floors: Floors | None = None) -> None:
         self.raw = raw
+        self.floors = floors_of(raw.rows) if floors is None else floors
         self._points: dict[tuple[str, str], list[Point]] = {}
         self._placed: dict[tuple[str, str], list[tuple[Series, Mapping[str, Any]]]] = {}
 
@@ -67,20 +74,15 @@ class Results:
         """One row a run, valid or not, with the columns of ``experiments.records.columns``."""
         return _frame_of(self.raw.rows)
 
-    @cached_property
-    def floors(self) -> Floors:
-        """What equal runs of this machine differ by, over all rows: one floor for everybody."""
-        return floors_of(self.raw.rows)
-
     def points(self, figure: Figure) -> list[Point]:
-        """Return what a figure may draw: valid runs only, processes and rounds gathered."""
+        """Return the points that a figure may draw: valid runs, by process and round."""
         place = (figure.paper, figure.id)
         if place not in self._points:
             self._points[place] = points.gather(self.raw.rows, figure)
         return self._points[place]
 
     def placed_rows(self, figure: Figure) -> list[tuple[Series, Mapping[str, Any]]]:
-        """Return the rows that a figure shows, valid or not, each with its series."""
+        """Return the rows that a figure shows, valid or not, each with the series of the row."""
         place = (figure.paper, figure.id)
         if place not in self._placed:
             self._placed[place] = points.rows_of(self.raw.rows, figure)
@@ -91,8 +93,15 @@ def _frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[column.name for column in columns.every()])
 
 
-def read(raw_files: Iterable[str | Path]) -> Results:
+def read(raw_files: Iterable[str | Path], claims_file: str | Path | None = None) -> Results:
     """Return the results in `raw_files`.
+
+    Parameters
+    ----------
+    raw_files : iterable of path
+    claims_file : path, optional
+        Verdicts on the same rows. Their noise floors, which hold for the whole machine, are used:
+        so a figure ties exactly the lines that the judge could not tell apart.
 
     Raises
     ------
@@ -101,7 +110,20 @@ def read(raw_files: Iterable[str | Path]) -> Results:
     """
     raw = results.read_all(raw_files)
     results.one_machine(raw)
-    return Results(raw)
+    if claims_file is None:
+        return Results(raw)
+    return Results(raw, Floors.of_records(read_verdicts(claims_file)["floors"]))
+
+
+def judged(claims_file: str | Path) -> Results:
+    """Return the results that verdicts were made from, with the noise floors of the verdicts.
+
+    Raises
+    ------
+    UsageError
+        When there are no verdicts, or as ``read``.
+    """
+    return read(judged_files(claims_file), claims_file)
 
 
 def results_folder(label: str | None = None) -> Path:
@@ -110,8 +132,8 @@ def results_folder(label: str | None = None) -> Path:
     Parameters
     ----------
     label : str, optional
-        Name of a set below ``results``; that of the run that executes the notebook, or that
-        which was judged last, unless told.
+        Name of a set below ``results``. By default the set of the run that executes the
+        notebook, or else the set judged last.
 
     Raises
     ------
@@ -155,7 +177,7 @@ def points_of(found: Results, view: View, name: str) -> list[Point]:
 
 
 def predictions_of(found: Results, figure: Figure) -> Predictions | None:
-    """Return what the figure's model says of what was measured; None where it has no model.
+    """Return the predictions of the figure's model from the measured points; None without a model.
 
     Raises
     ------
@@ -179,19 +201,19 @@ def predictions_of(found: Results, figure: Figure) -> Predictions | None:
 
 
 def comparable(family: str, line: Series) -> bool:
-    """Say whether a series does the same work as the others of its figure."""
+    """Return whether a series does the same work as the others of the figure."""
     return series.drawn(family, line).rival
 
 
-# --- what a figure says of itself ----------------------------------------------------------------
+# --- the footer of a figure ----------------------------------------------------------------------
 
 
 def footer_of(found: Results, view: View, claims_file: str | Path | None) -> list[str]:
-    """Return what a figure must say of itself, of the quantities of this form alone.
+    """Return the statements that a figure must carry, for the quantities of this form alone.
 
-    Machine, profile, how many processes, data, at which rates, what equal runs differ by, what may
-    be in flight, and how its statements came out. What is said of the points that are drawn, such
-    as how many are noisy, its form adds (``figures.plot.notes_of``).
+    They give machine, profile, number of processes, data, offered rates, noise floors, tuples in
+    flight, and how the paper's statements came out. The form adds notes on the drawn points, such
+    as how many are noisy (``figures.plot.notes_of``).
     """
     figure = view.figure
     shown = [row for line, row in found.placed_rows(figure) if view.shows(line)]
@@ -199,7 +221,7 @@ def footer_of(found: Results, view: View, claims_file: str | Path | None) -> lis
         return ["nothing was measured for this figure"]
     rows = _frame_of(shown)
     asked = [quantity(name) for name in view.quantities]
-    # A percentile that gives way to a lower one is of its phase and its floor.
+    # A percentile and the lower one that replaces it share phase and noise floor.
     kinds = {(one.phase, kind_of(one.name)) for one in asked}
     drawn = [
         point
@@ -208,9 +230,15 @@ def footer_of(found: Results, view: View, claims_file: str | Path | None) -> lis
         and (quantity(point.quantity).phase, kind_of(point.quantity)) in kinds
     ]
     lines = [machine_of(found, rows), f"profile {', '.join(sorted(rows['profile'].unique()))}"]
-    lines += [counted(drawn), _data(rows), _rates(drawn), _floors(found.floors, drawn)]
+    lines += [
+        counted(drawn, are_forked(rows)),
+        _data(rows),
+        _rates(drawn),
+        _floors(found.floors, drawn),
+    ]
     lines += [_ways(rows)]
     lines += [in_flight(drawn, figure)]
+    lines += noted_of(found, view)
     lines += [] if view.extended else _without_prediction(found, figure)
     wrong = int((~rows["valid"].astype(bool)).sum())
     if wrong:
@@ -218,6 +246,30 @@ def footer_of(found: Results, view: View, claims_file: str | Path | None) -> lis
     if claims_file is not None:
         lines.append(answers(read_verdicts(claims_file), figure.id))
     return list(filter(None, lines))
+
+
+def noted_of(found: Results, view: View) -> list[str]:
+    """Return the range of each noted quantity, by line: share of ...: QST 8 to 61 %; LP 0 %.
+
+    A quantity that has a panel in this form is left out.
+    """
+    sentences = []
+    for name in [each for each in view.figure.noted if each not in view.quantities]:
+        values: dict[str, list[float]] = {}
+        for point in points_of(found, view, name):
+            title = style.look_of(view.figure.family, point.variant).title
+            values.setdefault(title, []).append(point.value)
+        told = [f"{title} {_ends(own, quantity(name).unit)}" for title, own in values.items()]
+        if told:
+            sentences.append(f"{quantity(name).words}: {'; '.join(told)}")
+    return sentences
+
+
+def _ends(values: Sequence[float], unit: str) -> str:
+    """Return the minimum and maximum of some values, in percent where they have no unit."""
+    scale, digits = (1.0, ".2g") if unit else (100.0, ".0f")
+    ends = dict.fromkeys(f"{scale * each:{digits}}" for each in (min(values), max(values)))
+    return f"{' to '.join(ends)} {unit.replace('us', 'µs') or '%'}"
 
 
 def _without_prediction(found: Results, figure: Figure) -> list[str]:
@@ -242,11 +294,19 @@ def machine_of(found: Results, rows: pd.DataFrame) -> str:
     return " and ".join(dict.fromkeys(told)) or "unknown machine"
 
 
-def counted(drawn: Sequence[Point]) -> str:
-    """Return how many processes, and rounds in each, stand behind what is drawn.
+def are_forked(rows: pd.DataFrame) -> bool:
+    """Return whether fewer processes were started than measured a group: the rest are forks."""
+    if "started" not in rows or rows["started"].isna().all():
+        return False
+    each = rows.groupby("group")[["repetition", "started"]].nunique()
+    return bool((each["repetition"] > each["started"]).any())
 
-    Some kinds of run are made once a process, or once at all, and processes may have been added for
-    some points: where points differ the ends are told.
+
+def counted(drawn: Sequence[Point], forked: bool = False) -> str:
+    """Return the number of processes behind each drawn point, and of rounds in each process.
+
+    Some kinds of run are made once per process, or once in all, and some points may have extra
+    processes: where points differ, the statement gives the range.
     """
     if not drawn:
         return ""
@@ -257,12 +317,13 @@ def counted(drawn: Sequence[Point]) -> str:
     if most == last == 1:
         return ONE_RUN
     many = f"{COUNTED}{fewest} to {most}" if fewest < most else f"{COUNTED}{most}"
+    many += " forked" if forked and most > 1 else ""
     many += " process" if most == 1 else " processes"
     return many if last == 1 else f"{many} of {'up to ' if least < last else ''}{last} rounds"
 
 
 def _data(rows: pd.DataFrame) -> str:
-    """Return what the tuples were, and how much output they made where all made about as much."""
+    """Return the data sets, and the output per tuple where it is about the same in all runs."""
     pairs = rows[["dataset", "dataset_source"]].dropna().drop_duplicates()
     named = sorted(f"{name} ({source})" for name, source in pairs.itertuples(index=False))
     data = f"data: {', '.join(named)}" if named else "data: tuples made by the driver"
@@ -275,7 +336,7 @@ def _data(rows: pd.DataFrame) -> str:
 
 
 def _rates(drawn: Sequence[Point]) -> str:
-    """Return at which rates the latencies were measured, and how many stand behind a value."""
+    """Return the offered rates of the latencies, and the number of samples behind a value."""
     told = []
     own = [p for p in drawn if quantity(p.quantity).phase == OPEN]
     shares = {round(p.rate_fraction, 3) for p in own if p.rate_fraction is not None}
@@ -294,61 +355,61 @@ def _rates(drawn: Sequence[Point]) -> str:
 
 
 def _floors(floors: Floors, drawn: Sequence[Point]) -> str:
-    """Return what equal runs differ by where points are: throughput 10 %, on grey 40 %.
+    """Return the noise floors at these points: throughput 10 %, on grey 40 %.
 
-    Grey is where threads are more than cores. Last stands what the setting that all processes
-    measure differs by from one to the next. How many pairs say so stands in the report.
+    Grey is oversubscribed: more threads than cores. The last part is the difference of one setting
+    between processes. The report says how many pairs of runs support each number.
     """
     crowds: dict[str, set[bool]] = {}
     for point in drawn:
         if quantity(point.quantity).timed:
-            crowds.setdefault(kind_of(point.quantity), set()).add(point.crowded)
+            crowds.setdefault(kind_of(point.quantity), set()).add(point.oversubscribed)
     told = []
     for kind in (kind for kind in (THROUGHPUT, LATENCY, PROCESSING) if kind in crowds):
-        words = []
-        for crowded in sorted(crowds[kind]):
-            # Where one kind of crowd has no equal runs, those of the other kind count.
-            own = (floors.floors.get((kind, each)) for each in (crowded, not crowded))
-            floor = next(filter(None, own), None)
-            if floor is not None:
-                few = floor.pairs < ENOUGH_PAIRS
-                words.append("too few to say" if few else _apart(floor.factor))
-        free, *grey = dict.fromkeys(words) or [""]
-        if free:
-            told.append(f"{kind} {free}{f', on grey {grey[0]}' if grey else ''}")
-    between = floors.between
-    if told and between is not None and between.pairs >= ENOUGH_PAIRS:
-        told.append(f"between processes {_apart(between.factor)}")
-    return f"equal runs differ at most: {'; '.join(told)}" if told else ""
+        found = {
+            oversubscribed: floors.known(kind, oversubscribed)
+            for oversubscribed in sorted(crowds[kind])
+        }
+        words = dict.fromkeys(
+            apart_words(each.factor) if each else UNKNOWN for each in found.values()
+        )
+        free, *grey = words
+        told.append(f"{kind} {free}{f', on grey {grey[0]}' if grey else ''}")
+    between = [floors.between(oversubscribed) for oversubscribed in set().union(*crowds.values())]
+    if told and None not in between:
+        told.append(f"between processes {apart_words(max(between).factor)}")
+    return f"{FLOORS}{'; '.join(told)}" if told else ""
 
 
 def _ways(rows: pd.DataFrame) -> str:
-    """Return how far the cores lay from each other, where they were moved meanwhile.
+    """Return the distance between the cores: how many runs had near cores, far ones, or moved.
 
-    There may be more than two ways: on one core, on one die, on two.
+    Far is more than ``STATES_APART`` times the nearest tenth.
     """
-    if "transfer_ns" not in rows:
+    each = [ways for row in rows.to_dict("records") if (ways := Ways.of(row))]
+    if not each:
         return ""
-    ways = rows["transfer_ns"].dropna().astype(float)
-    usual = ways.median()
-    elsewhere = int(((ways > MOVED * usual) | (usual > MOVED * ways)).sum())
-    if not elsewhere:
-        return ""
-    return (
-        f"cores moved in between: a cache line took {usual:.0f} ns from one to the other,"
-        f" otherwise in {elsewhere} of {len(ways)} runs ({ways.min():.0f} to {ways.max():.0f} ns)"
-    )
+    nearest = float(np.quantile([ways.short for ways in each], 0.1))
+    near = [ways.long for ways in each if ways.long <= STATES_APART * nearest]
+    far = [ways.short for ways in each if ways.short > STATES_APART * nearest]
+    moved = len(each) - len(near) - len(far)
+    told = f"a cache line took {median(near):.0f} ns from core to core" if near else ""
+    if far:
+        told += f", in {len(far)} of {len(each)} runs {median(far):.0f} ns"
+    if moved:
+        told += f", and the cores moved during {moved}"
+    return told
 
 
-def _apart(factor: float) -> str:
+def apart_words(factor: float) -> str:
     """Return a difference in words: 12 %, or 3.5 times."""
     return f"{100 * (factor - 1):.0f} %" if factor < 2 else f"{factor:.2g} times"
 
 
 def in_flight(drawn: Sequence[Point], figure: Figure) -> str:
-    """Return what may be under way, by series: WiML 30,000; all others 20,480 tuples.
+    """Return the bound on tuples in flight, by series: WiML 30,000; all others 20,480 tuples.
 
-    Of what is counted it makes no difference.
+    Counted quantities do not depend on the bound, so their points are skipped.
     """
     most: dict[str, int] = {}
     for point in drawn:

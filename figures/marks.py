@@ -1,4 +1,4 @@
-"""What stands on the axes: lines, markers, intervals and ranges, brackets, and names at line ends.
+"""Marks on the axes: lines, markers, intervals and ranges, brackets, and names at line ends.
 
 A marker is pale where its point is weak (``style.WEAK``). A saturated latency is a caret at the
 upper edge and a failed point a red cross on the axis: neither has a value, and no line joins them.
@@ -23,39 +23,44 @@ from figures import plot, style
 from figures.cells import (
     BRACKET,
     FAILED,
+    LEVEL,
     PREDICTED,
     having,
     off_scale,
     parted,
     readable_values,
 )
+from figures.stated import SOURCE, apart
 
-# Open, so that it is no variant's marker: a tip at the edge, and the same to the right.
+# Open shapes that no variant uses as a marker: a tip pointing up, and one pointing right.
 CARET = Path([(-1.0, -1.0), (0.0, 0.0), (1.0, -1.0)])
 CARET_RIGHT = Path([(-1.0, -1.0), (0.0, 0.0), (-1.0, 1.0)])
 CARET_SIZE, CROSS_SIZE = 5.0, 4.6
-# Points between marks at an edge that would cover each other.
+# Distance in points between edge marks that would cover each other.
 APART = 6.0
-# Of brackets: points from a point to the stem of the first one beside it and on to the next, that
-# the caps are wide, and to the frame.
+# Brackets, in points: the distance from a point to the stem of the first bracket and from each
+# stem to the next; the width of the caps; the distance to the frame.
 ASIDE, CAPS, TO_FRAME = 5.5, 5.5, 1.5
-# Points that the tick of a value is wide.
+# Width in points of the tick of one value.
 TICK = 5.0
-# A name at a line's end: inches to the axis, and between two names.
+# Names at line ends, in inches: the gap to the axis, and the height of a row.
 NAME_GAP, NAME_ROW = 0.09, 0.115
-# At most so much of a figure's width may go to names at line ends.
+# The largest share of a figure's width that names at line ends may take.
 MOST_FOR_NAMES = 0.3
 _BRACKET = Path(
     [(-0.5, -0.6), (0.5, -0.6), (0.0, -1.0), (0.0, 1.0), (-0.5, 0.6), (0.5, 0.6)],
     [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO],
 )
-# Points that the dash of a prediction is long, wider than any marker, and thick.
+# The dash of a prediction, in points: length (wider than any marker) and thickness.
 DASH, DASH_WIDTH = 7.0, 1.2
+# Width in points of the hollow mark of a published value: larger than any measured marker.
+STATED_SIZE = 7.5
 
 
 def keys_of(table: pd.DataFrame) -> list[Artist]:
     """Return the entries of a key that name no variant: interval, range, bracket, prediction."""
-    measured, predicted = parted(table)
+    own, stated = apart(table)
+    measured, predicted = parted(own)
     own = measured[measured["spread"] != BRACKET]
     kinds = sorted({kind for kind in own["spread"].dropna() if kind})
     found: list[Artist] = []
@@ -66,22 +71,54 @@ def keys_of(table: pd.DataFrame) -> list[Artist]:
                label=f"{kind}; ticks are values")
         for kind in _together([kind for kind in kinds if kind != INTERVAL])
     ]  # fmt: skip
+    if own["near"].notna().any():
+        found.append(Line2D([], [], color=style.GREY, lw=0.8, ls=(0, (1, 1)), marker="_",
+                            markersize=DASH, label="cores near, and far"))  # fmt: skip
     searched = table[table["spread"] == BRACKET]["n"]
     if len(searched):
         by = "one process" if searched.max() == 1 else f"{searched.max()} processes"
         found.append(Line2D([], [], ls="", color=style.GREY, marker=_BRACKET, markersize=7.0,
                             label=f"{BRACKET}, {by}"))  # fmt: skip
-    return [*found, *keys_of_foretold(predicted)]
+    return [*found, *keys_of_predicted(predicted), *keys_of_stated(stated)]
 
 
-def keys_of_foretold(predicted: pd.DataFrame) -> list[Artist]:
-    """Return the entries of a key for what is predicted: what it follows from."""
+def keys_of_predicted(predicted: pd.DataFrame) -> list[Artist]:
+    """Return the entries of a key for predictions, labelled by their source."""
     kinds = dict.fromkeys(predicted["spread"])
     return [_dashes([], [], label=f"{PREDICTED}: {told}") for told in kinds]
 
 
+def keys_of_stated(stated: pd.DataFrame) -> list[Artist]:
+    """Return one key entry for the paper's published values, points and levels alike."""
+    if stated.empty:
+        return []
+    level = having(stated, LEVEL)
+    return [
+        Line2D([], [], color=style.GREY, ls=":" if level.any() else "", lw=1.0,
+               marker="" if level.all() else "o", markersize=STATED_SIZE, markerfacecolor="none",
+               markeredgewidth=1.0, label=SOURCE)
+    ]  # fmt: skip
+
+
+def stated(
+    axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look], scale: float
+) -> None:
+    """Draw the paper's published values in one panel: large and hollow, a level as a dotted line.
+
+    A mark has the shape and the colour of the line, and is not joined to measured points.
+    """
+    level = having(members, LEVEL)
+    for row in members[~level].itertuples():
+        look = looks[row.line]
+        axes.plot(row.x, row.value / scale, ls="", marker=look.marker, color=look.color,
+                  markersize=STATED_SIZE, markerfacecolor="none", markeredgewidth=1.0, zorder=3.5,
+                  clip_on=False)  # fmt: skip
+    for value in sorted(set(members["value"][level])):
+        axes.axhline(value / scale, color=style.GREY, ls=":", lw=1.0, zorder=1.4)
+
+
 def _together(kinds: Sequence[str]) -> list[str]:
-    """Return kinds of ranges, those that differ by their number alone as one.
+    """Return kinds of ranges; merge kinds that differ only in their number.
 
     Examples
     --------
@@ -99,12 +136,12 @@ def _together(kinds: Sequence[str]) -> list[str]:
 
 
 def is_weak(states: Sequence[str]) -> bool:
-    """Say whether a point in these states is drawn pale."""
+    """Return whether a point in these states is drawn pale."""
     return not style.WEAK.keys().isdisjoint(states)
 
 
 def shifted(axes: Axes, right: float, up: float = 0.0) -> ScaledTranslation:
-    """Return a shift by so many points."""
+    """Return a shift by `right` and `up` points."""
     return ScaledTranslation(right / 72, up / 72, axes.figure.dpi_scale_trans)
 
 
@@ -130,7 +167,7 @@ def dot(
 
 
 def curve(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) -> None:
-    """Draw one line of one panel: joined where neighbours have values, with all its markers.
+    """Draw one line of one panel: join neighbours that have values, and draw all markers.
 
     Parameters
     ----------
@@ -139,7 +176,7 @@ def curve(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) -> 
         Rows of a table, of one line and one panel; x is a number.
     look : Look
     scale : float
-        What the values are over.
+        Divisor of the values.
     """
     members = members.sort_values("x", kind="stable")
     shown = readable_values(members)
@@ -153,18 +190,19 @@ def curve(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) -> 
             axes.fill_between(sure["x"].to_numpy(float), low, high, color=look.color, alpha=0.2,
                               lw=0, zorder=1)  # fmt: skip
         for row in part.itertuples():
-            # A band needs a neighbour.
+            # A band needs at least two points.
             if row.spread != INTERVAL or len(sure) == 1:
                 whisker(axes, row, look, scale)
             dot(axes, row.x, row.value / scale, look, row.states)
+    states(axes, shown, look, scale)
 
 
 def whisker(
     axes: Axes, row: NamedTuple, look: style.Look, scale: float, right: float = 0.0
 ) -> None:
-    """Draw how far values lie apart, upright.
+    """Draw the spread of a point's values, upright.
 
-    An interval is thick and pale, a range thin with a tick at each value.
+    An interval is thick and pale; a range is thin, with a tick at each value.
     """
     if row.low != row.low:
         return
@@ -177,19 +215,32 @@ def whisker(
                   color=look.color, markeredgewidth=0.6, transform=moved)  # fmt: skip
 
 
+def states(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) -> None:
+    """Draw two ticks for each two-state point: its means with near cores and with far cores.
+
+    These are points whose overall mean belongs to neither state.
+    """
+    for row in members[members["near"].notna()].itertuples():
+        both = [row.near / scale, row.far / scale]
+        axes.plot([row.x, row.x], both, color=look.color, marker="_", markersize=DASH, lw=0.8,
+                  markeredgewidth=1.0, ls=(0, (1, 1)), zorder=2.5)  # fmt: skip
+
+
 def single(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) -> None:
-    """Draw the points of one line that no line joins."""
+    """Draw the points of one line without joining them."""
     for row in readable_values(members).itertuples():
         whisker(axes, row, look, scale)
         dot(axes, row.x, row.value / scale, look, row.states)
+    states(axes, readable_values(members), look, scale)
 
 
-def foretold(
+def predicted_marks(
     axes: Axes, members: pd.DataFrame, look: style.Look, scale: float, joined: bool = False
 ) -> None:
-    """Draw what is predicted for one line: a grey dash at each place, behind what was measured.
+    """Draw the predictions for one line: grey dashes behind the measured points.
 
-    Where the line is a curve they are `joined`, thinly and by its own dash, to tell whose they are.
+    Where the line is a curve, the dashes are `joined` thinly in the line's dash style to show
+    which line they belong to.
     """
     if members.empty:
         return
@@ -200,8 +251,8 @@ def foretold(
         axes.plot(x, y, color=style.mixed(style.GREY, 0.4), ls=look.dash, lw=0.6, zorder=1.2)
 
 
-def foretold_of_bar(axes: Axes, x: float, y: float, wide: float) -> None:
-    """Draw what is predicted for a bar: a grey dash across it and over its edges, behind it."""
+def predicted_mark_of_bar(axes: Axes, x: float, y: float, wide: float) -> None:
+    """Draw the prediction for a bar: a grey dash behind it that reaches over both edges."""
     axes.plot([x - wide / 2, x + wide / 2], [y, y], color=style.GREY, lw=DASH_WIDTH, zorder=0.9,
               solid_capstyle="butt")  # fmt: skip
 
@@ -212,9 +263,9 @@ def _dashes(x: Sequence[float], y: Sequence[float], label: str = "") -> Line2D:
 
 
 def at_edges(axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look]) -> None:
-    """Draw what has no value: a caret at the upper edge where saturated, a cross where failed.
+    """Draw points without a value: a caret at the upper edge if saturated, a cross if failed.
 
-    Those at one x stand side by side.
+    Marks at the same x stand side by side.
     """
     saturated, failed = off_scale(members), having(members, FAILED)
     for chosen, up in ((members[saturated & ~failed], 1.0), (members[failed], 0.0)):
@@ -242,7 +293,7 @@ def edge_mark(
 
 
 def room_for_brackets(axes: Axes, members: pd.DataFrame) -> None:
-    """Widen a logarithmic x axis so that brackets beside its last places stay inside the frame."""
+    """Widen a logarithmic x axis so that brackets right of the last points fit the frame."""
     if members.empty:
         return
     box = axes.get_position()
@@ -255,7 +306,7 @@ def room_for_brackets(axes: Axes, members: pd.DataFrame) -> None:
 
 
 def _slots(members: pd.DataFrame) -> list[int]:
-    """Return how far right of its point each bracket stands: 1, or more where one is in its way."""
+    """Return the slot of each bracket right of its point: 1, or more where a slot is taken."""
     taken: dict[tuple, list[tuple[float, float]]] = {}
     found = []
     for row in members.itertuples():
@@ -274,7 +325,7 @@ def brackets(
 ) -> None:
     """Draw the bracket of each rate search right of its point, open above where no rate failed.
 
-    Those at one x that would cover each other stand side by side.
+    Brackets at one x that would cover each other stand side by side.
     """
     top = axes.get_ylim()[1]
     for row, slot in zip(members.itertuples(), _slots(members), strict=True):
@@ -283,7 +334,7 @@ def brackets(
         axes.vlines(row.x, row.low / scale, high, color=look.color, lw=0.8, zorder=2.5,
                     transform=moved)  # fmt: skip
         ends = [row.low / scale, *([high] if row.high == row.high else [])]
-        # The stem goes beyond the caps, or the ones of a narrow bracket would look like a dash.
+        # The stem extends beyond the caps; otherwise a narrow bracket would look like a dash.
         axes.plot([row.x] * len(ends), ends, ls="", marker="+", markersize=CAPS, color=look.color,
                   markeredgewidth=0.8, zorder=2.5, transform=moved)  # fmt: skip
 
@@ -292,13 +343,13 @@ def brackets(
 
 
 def names_fit(looks: Mapping[str, style.Look], width: float, height: float) -> float | None:
-    """Return the inches that names at line ends need beside a panel; None where they do not fit.
+    """Return the inches that names at line ends need right of a panel; None where they do not fit.
 
     Parameters
     ----------
     looks : mapping of str to Look
     width, height : float
-        Of the figure, and of a panel, in inches.
+        Width of the figure and height of a panel, in inches.
     """
     needed = max((style.width_of(look.title, style.SMALL) for look in looks.values()), default=0.0)
     fits = needed <= MOST_FOR_NAMES * width and len(looks) * NAME_ROW <= height
@@ -307,7 +358,7 @@ def names_fit(looks: Mapping[str, style.Look], width: float, height: float) -> f
 
 def name_ends(axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look],
               scale: float) -> None:  # fmt: skip
-    """Write the name of each line beside its last point, none over another."""
+    """Write the name of each line right of the last point, without overlaps."""
     height = axes.get_position().height * axes.figure.get_figheight()
     wide = axes.get_position().width * axes.figure.get_figwidth()
     ends = []
@@ -337,22 +388,22 @@ def name_ends(axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look]
 
 
 def _across(axes: Axes, x: float, y: float) -> tuple[float, float]:
-    """Return a place in shares of a panel."""
+    """Return a data position as fractions of the panel."""
     place = axes.transData.transform((x, y))
     return tuple(axes.transAxes.inverted().transform(place))
 
 
 def side_by_side(wanted: Sequence[float], widths: Sequence[float], room: float) -> list[float]:
-    """Return the middles of texts of these widths, in their order, near the `wanted` ones.
+    """Return the centres of texts of these widths, in order, near the `wanted` centres.
 
-    They do not cover each other and stay within the `room`, into which they fit.
+    The texts do not overlap and stay within the `room`, which must be large enough for them.
 
     Examples
     --------
     >>> side_by_side([1.0, 1.2], [1.0, 1.0], 3.0)
     [0.6, 1.6]
     """
-    # Without the widths of those before it, each would only have to be no further left.
+    # After subtracting the preceding widths, each position only has to be no less than the last.
     before = np.concatenate([[0.0], np.cumsum(widths)[:-1]]) + np.asarray(widths) / 2
     free = spread_out([at - own for at, own in zip(wanted, before, strict=True)], 0.0,
                       room - sum(widths))  # fmt: skip
@@ -360,14 +411,14 @@ def side_by_side(wanted: Sequence[float], widths: Sequence[float], room: float) 
 
 
 def spread_out(wanted: Sequence[float], apart: float, room: float) -> list[float]:
-    """Return places near the `wanted` ones, in their order, at least `apart` and within `room`.
+    """Return positions near the `wanted` ones, in order, at least `apart` and within `room`.
 
     Examples
     --------
     >>> spread_out([1.0, 1.0, 3.0], 0.5, 4.0)
     [0.75, 1.25, 3.0]
     """
-    # Groups of names that touch, each around the mean of what its members want.
+    # Groups of names that touch, each centred on the mean of its members' wanted positions.
     groups: list[tuple[float, int]] = []
     for place in wanted:
         groups.append((place, 1))
@@ -377,7 +428,7 @@ def spread_out(wanted: Sequence[float], apart: float, room: float) -> list[float
                 break
             together = many + more
             groups[-2:] = [((one * many + other * more) / together, together)]
-        # Within the room, whatever was wanted.
+        # Clamp to the room.
         middle, count = groups[-1]
         half = apart * (count - 1) / 2
         middle = min(max(middle, half), max(room - half, half))

@@ -1,8 +1,8 @@
-"""Lists of nodes on levels, as T-Gate and W-Hive are, step by step from plain snapshots.
+"""Lists of nodes on levels, such as T-Gate and W-Hive, step by step from plain snapshots.
 
-Nodes stand in the order of level 0 and are as high as the levels that they are on; a link is an
-arrow on its level. Colour says what a node is waiting for, and so does its edge: dashed while it
-waits, thick when it may be taken, thin and grey when it was.
+Nodes are in the order of level 0, and as high as their number of levels; a link is an arrow on the
+link's level. Colour and edge give the state of a node: dashed while it waits, thick when it may be
+taken, thin and grey once it was taken.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from experiments.families.gate.snapshots import GateSnapshot
 from figures import panel, style
 from figures.pictures import Picture, in_style
 
-# State of a node to its face, its edge, the line of the edge and its width.
+# By state of a node: face, edge colour, line style of the edge, width of the edge.
 BOXES = {
     "passed": ("#f0f0f0", style.GREY, "-", 0.5),
     "out": ("#f0f0f0", style.GREY, "-", 0.5),
@@ -33,11 +33,11 @@ TITLES = {
     "open": "may still get tuples",
 }
 COLUMNS = 2
-# Inches: of a figure with room for a dozen nodes a panel, of what stands above its panels, of the
-# names of rows of pointers.
+# Inches: width of a figure with room for a dozen nodes a panel; height of the legend above the
+# panels; width of the names of rows of pointers.
 BROAD, _TOP, _NAMED = 10.4, 0.35, 0.42
 _WIDTH, _HEIGHT, _LEVEL = 0.62, 0.7, 0.66  # of a box, in nodes; of a level above another
-# In nodes: where the letters of two rows of pointers are.
+# Y positions of the labels of the two rows of pointers, in nodes.
 HEADS, WRITTEN = -0.75, -1.15
 
 
@@ -68,7 +68,7 @@ def gate_steps(snapshots: Sequence[GateSnapshot], width: float = BROAD, first: i
         for name, place in snapshot.written.items():
             names[place] = f"{names[place]}, {name}" if place in names else name
         row_of_pointers(axes, "written", names, style.BLUE, WRITTEN)
-        told(axes, number, snapshot.told, snapshot.delivered, "released: ")
+        step_label(axes, number, snapshot.event, snapshot.delivered, "released: ")
     return Picture(figure)
 
 
@@ -80,18 +80,18 @@ def panels(
     width: float = BROAD,
     left: float = 0.0,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with a panel a snapshot, `COLUMNS` beside each other, and its legend.
+    """Return a figure with a panel a snapshot, `COLUMNS` side by side, and a legend.
 
     Parameters
     ----------
     levels : sequence of int
         By snapshot.
     most : int
-        Nodes of a snapshot.
+        The most nodes of a snapshot.
     states : sequence of str
-        What the legend explains.
+        States that the legend explains.
     row, width : float
-        Inches of a row of panels, of the figure.
+        Height of a row of panels and width of the figure, in inches.
     left : float
         Inches to the left of the first node.
     """
@@ -141,7 +141,7 @@ def box(axes: Axes, place: int, label: str, under: str, height: int, state: str)
 
 
 def links(axes: Axes, heights: Sequence[int], levels: int) -> None:
-    """Draw an arrow on each level from a node to the next one that is as high."""
+    """Draw an arrow on each level from each node to the next node of at least that height."""
     for level in range(levels):
         places = [place for place, height in enumerate(heights) if height > level]
         for one, other in zip(places, places[1:], strict=False):
@@ -174,14 +174,14 @@ def pointer(axes: Axes, place: int, label: str, color: str, y: float) -> None:
 def row_of_pointers(
     axes: Axes, name: str, labels: dict[int, str], color: str, y: float
 ) -> None:  # fmt: skip
-    """Point to the nodes at some places; the name of the row stands to the left of all nodes."""
+    """Point to the nodes in `labels`; the name of the row is left of all nodes."""
     axes.text(-0.6, y, name, ha="right", va="center", color=color, fontsize=style.SMALL)
     for place, label in labels.items():
         pointer(axes, place, label, color, y)
 
 
-def told(axes: Axes, number: int, words: str, taken: Sequence[str], word: str) -> None:
-    """Write what has happened above a panel."""
+def step_label(axes: Axes, number: int, words: str, taken: Sequence[str], word: str) -> None:
+    """Write a step above a panel: number, event, and the tuples or rows taken so far."""
     left, right = axes.get_xlim()
     room = panel.inches_of(axes, "x") * (right + 0.35) / (right - left)
     lines = [f"{number}. {words}"]

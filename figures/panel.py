@@ -1,6 +1,6 @@
-"""The axes of a panel: what they show, where they begin and what is labelled, and their background.
+"""The axes of a panel: contents, limits, labels and background.
 
-Nothing here knows a paper, and nothing changes global settings.
+Nothing here depends on a paper or changes global settings.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from figures import style
 from figures.cells import OVERSUBSCRIBED, having, readable_values
 from figures.table import RATE_UNITS
 
-# From so large a ratio on, rates of many variants stand on a logarithmic axis.
+# Rates of many variants use a logarithmic axis from this ratio on.
 LOGARITHMIC_FROM = 10.0
 # Inches that a decade of a logarithmic axis needs for three labels, for two and for one.
 _DECADE = {"y": (0.4, 0.28, 0.14), "x": (1.0, 0.65, 0.36)}
 MOST_LABELS = 7
-# Below it a value from zero is told by its exponent.
+# On an axis from zero, values below this are written with an exponent.
 LEAST_PLAIN = 0.001
-# From here on thousands are told as k; on an axis from zero where a number would be as long.
+# Thousands are abbreviated to k from here on; the second limit is for axes from zero.
 LEAST_SHORT, LEAST_SHORT_FROM_ZERO = 1e4, 1e5
-# Powers of two from here on are told by their exponents: where all places are, and in a heading.
+# Powers of two are written with exponents from here on: the first limit if all values on the axis
+# are such powers, the second in a heading.
 LEAST_POWER, LEAST_POWER_ALONE = 256, 1024
-# Inches from the left end of an x axis to the left end of the label beside its y axis.
+# Inches from the left end of an x axis to the left end of the label of its y axis.
 TO_LABEL = 0.68
-# Inches across a line of it.
+# Height in inches of a line of that label.
 _LABEL_LINE = 0.125
-# A tick, and the air between it and its number.
+# A tick and the gap between it and its number.
 _TICK = 7.0 / 72
 
 
@@ -44,31 +45,31 @@ def value_axis(
     logarithmic: bool = False,
     along: str = "y",
     from_zero: bool = False,
-    beside: pd.DataFrame | None = None,
+    scaled_with: pd.DataFrame | None = None,
 ) -> float:
-    """Prepare the axis of one panel's values, labelled; return what the values are over.
+    """Prepare and label the value axis of one panel; return the divisor of the values.
 
-    Rates and what is no time begin at zero, unless they span more than a decade and `logarithmic`
-    is allowed; times stand on a logarithmic axis.
+    Rates and other quantities that are not times begin at zero, unless they span more than a
+    decade and `logarithmic` is set; times use a logarithmic axis.
 
     Parameters
     ----------
     axes : Axes
     members : DataFrame
-        Of one panel, or of several of one unit; the first one's label is the axis'. Not empty.
+        Rows of panels that share a unit, not empty; the axis has the first row's label.
     logarithmic : bool
     along : str
         "y" or "x".
     from_zero : bool
         Whether times begin at zero too.
-    beside : DataFrame, optional
-        The members of all panels of this quantity, which share their unit.
+    scaled_with : DataFrame, optional
+        Rows of all panels of this quantity, which share a unit.
     """
     one = quantity(members["panel"].iloc[0])
     shown = readable_values(members)
     scale, label = 1.0, one.label
     if one.unit in RATE_UNITS:
-        largest = (shown if beside is None else readable_values(beside))["value"].max()
+        largest = (shown if scaled_with is None else readable_values(scaled_with))["value"].max()
         scale, unit = style.rate_unit(largest if largest == largest else 0.0, one.unit)
         label = f"{label} ({unit})"
     values = shown[["value", "low", "high"]].to_numpy(float).ravel() / scale
@@ -83,14 +84,14 @@ def value_axis(
 
 
 def label_nearer(axes: Axes) -> None:
-    """Let the label beside a y axis stand next to its numbers, and not by the panel to the left."""
+    """Move the label of a y axis next to the numbers, away from the panel to the left."""
     lines = axes.get_ylabel().count("\n") + 1
     aside = min(numbers_of(axes) + _LABEL_LINE * lines + 0.03, TO_LABEL)
     axes.yaxis.set_label_coords(-aside / inches_of(axes, "x"), 0.5)
 
 
 def label_axis(axes: Axes, label: str, along: str = "y") -> None:
-    """Write what an axis shows, the unit on a second line where one is too short for both."""
+    """Label an axis; the unit goes on a second line where the axis is too short for both."""
     if along == "x":
         axes.set_xlabel("\n".join(_label_lines(label, inches_of(axes, "x"))), linespacing=1.05)
         return
@@ -100,13 +101,13 @@ def label_axis(axes: Axes, label: str, along: str = "y") -> None:
     if len(lines) > 1 and all(style.width_of(part, style.FONT_SIZE) <= room for part in parts):
         lines = parts
     axes.set_ylabel("\n".join(lines), linespacing=1.05)
-    # At one place in all panels, whatever their numbers.
+    # The same position in all panels, whatever their numbers.
     axes.yaxis.set_label_coords(-TO_LABEL / inches_of(axes, "x"), 0.5)
     axes.yaxis.label.set(va="top")
 
 
 def _label_lines(label: str, room: float) -> list[str]:
-    """Return a label in lines that fit, its unit whole on one of them where it fits there."""
+    """Return a label in lines that fit, with the unit unbroken where it fits on one line."""
     lines = style.wrapped(label, room, style.FONT_SIZE)
     name, _, unit = label.rpartition(" (")
     if not name or any(f"({unit}" in line for line in lines):
@@ -116,16 +117,16 @@ def _label_lines(label: str, room: float) -> list[str]:
 
 
 def more_lines(names: Sequence[str], room: float) -> float:
-    """Return the inches that labels of x axes so long need beyond a first line.
+    """Return the inches that the longest of these x labels needs beyond one line.
 
     Parameters
     ----------
     names : sequence of str
         Of quantities.
     room : float
-        Inches that an axis is long.
+        Length of an axis in inches.
     """
-    # The longest unit that a rate may have.
+    # Assume the longest unit that a rate may have.
     units = {name: quantity(name).unit for name in names}
     longest = {
         name: f" ({style.rate_unit(1e3, unit)[1]})" if unit in RATE_UNITS else ""
@@ -152,7 +153,7 @@ def zero_based(axes: Axes, largest: float, along: str = "y") -> None:
 
 
 def _small_numbers(largest: float) -> FuncFormatter:
-    """Return what writes 2·10⁻⁵ for 0.00002, all numbers of an axis with one exponent."""
+    """Return a formatter that writes 0.00002 as 2·10⁻⁵, with one exponent for a whole axis."""
     exponent = math.floor(math.log10(largest / 2))
     size, told = 10.0**exponent, style.power(10, exponent)
     return FuncFormatter(lambda value, _: f"{value / size:.3g}·{told}" if value else "0")
@@ -173,14 +174,14 @@ def log_axis(axes: Axes, values: np.ndarray, along: str = "y") -> None:
     ticks = _log_ticks(low, high, inches_of(axes, along), along)
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
-    # Of one axis all thousands are told alike.
+    # Thousands are written alike along one axis.
     short = max(ticks, default=0.0) >= LEAST_SHORT
     axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value, short)))
     axes.grid(axis=along, color=style.FAINT, lw=0.4)
 
 
 def _log_ticks(low: float, high: float, room: float, along: str) -> list[float]:
-    """Return what is labelled between two powers of ten: at least two numbers, and few."""
+    """Return the labelled ticks between two powers of ten: at least two numbers, and few."""
     decades = high - low
     three, two, one = _DECADE[along]
     every = max(1, math.ceil(one * decades / room), math.ceil(decades / MOST_LABELS))
@@ -208,7 +209,7 @@ def numbers_of(axes: Axes) -> float:
 
 
 def inches_of(axes: Axes, along: str) -> float:
-    """Return how long an axis is."""
+    """Return the length of an axis in inches."""
     box, picture = axes.get_position(), axes.get_figure()
     return box.height * picture.get_figheight() if along == "y" else (
         box.width * picture.get_figwidth()
@@ -216,9 +217,9 @@ def inches_of(axes: Axes, along: str) -> float:
 
 
 def plain(value: float, short: bool = False) -> str:
-    """Return 0.05, 2, 300, 2,000, 20k or 3M: a number without exponent, and never long.
+    """Return a number without exponent, and never long: 0.05, 2, 300, 2,000, 20k or 3M.
 
-    Where it stands beside longer ones it is as `short` as they are: 2k.
+    Next to longer numbers pass `short` to abbreviate alike: 2k.
     """
     if value < 1:
         return f"{value:.10f}".rstrip("0").rstrip(".")
@@ -229,7 +230,7 @@ def plain(value: float, short: bool = False) -> str:
 
 
 def log_places(axes: Axes, places: Sequence[float], room: float, labelled: bool = True) -> None:
-    """Give the x axis a log scale with the measured places labelled, as far as there is room.
+    """Give the x axis a log scale with the measured values labelled, as far as there is room.
 
     Parameters
     ----------
@@ -237,21 +238,21 @@ def log_places(axes: Axes, places: Sequence[float], room: float, labelled: bool 
     places : sequence of float
         Not empty, above zero.
     room : float
-        Inches that the axis is long.
+        Length of the axis in inches.
     labelled : bool
-        Whether numbers stand at its ticks.
+        Whether the ticks have numbers.
     """
     places = sorted(set(places))
     low, high = math.log(places[0]), math.log(places[-1])
-    # As much beside the last place as a bracket takes.
+    # Leave as much room right of the last value as a bracket takes.
     margin = 0.08 * (high - low) or 0.5
     axes.set_xscale("log")
     axes.set_xlim(math.exp(low - margin), math.exp(high + margin))
     inch = room / (high - low + 2 * margin)
     shown: list[float] = []
-    told = told_places(places)
+    told = tick_labels(places)
     widths = {place: style.width_of(told[place], style.SMALL) / 2 for place in places}
-    # From both ends inwards: these are what comparisons speak of.
+    # From both ends inwards: comparisons refer to the ends.
     for place in [places[-1], *places[:-1]]:
         if all(abs(math.log(place / other)) * inch > widths[place] + widths[other] + 0.05
                for other in shown):  # fmt: skip
@@ -263,8 +264,8 @@ def log_places(axes: Axes, places: Sequence[float], room: float, labelled: bool 
     axes.tick_params(labelbottom=labelled)
 
 
-def told_places(places: Sequence[float]) -> dict[float, str]:
-    """Return the label of each place: 20, 2,000, 0.5; of powers of two 2²⁰, and 1/64 up to 1."""
+def tick_labels(places: Sequence[float]) -> dict[float, str]:
+    """Return the label of each value: 20, 2,000, 0.5; powers of two as 2²⁰, or as 1/64 up to 1."""
     if all(math.log2(place).is_integer() for place in places):
         if min(places) >= LEAST_POWER:
             return {place: style.power(2, math.log2(place)) for place in places}
@@ -274,7 +275,7 @@ def told_places(places: Sequence[float]) -> dict[float, str]:
 
 
 def heading_of(told: str) -> str:
-    """Return a setting in words as a heading has it, powers of two as on an axis.
+    """Return a setting as text for a heading, powers of two written as on an axis.
 
     Examples
     --------
@@ -298,7 +299,7 @@ def x_axis(
     labelled: bool = True,
     free: bool = False,
 ) -> None:
-    """Prepare the x axis of a table: categories, measured places, or any numbers.
+    """Prepare the x axis of a table: categories, measured values, or arbitrary numbers.
 
     Parameters
     ----------
@@ -306,12 +307,12 @@ def x_axis(
     table : DataFrame
         With numbers for x.
     names : sequence of str
-        Of the categories; none where x is logarithmic.
+        Of the categories; empty where x is logarithmic.
     room : float
-        Inches that the axis is long.
+        Length of the axis in inches.
     labelled : bool
     free : bool
-        Whether x was not chosen, so that round numbers are labelled and not the measured ones.
+        Whether x was not chosen: then round numbers are labelled instead of the measured ones.
     """
     if names:
         categories(axes, names, labelled)
@@ -332,14 +333,14 @@ def category_names(names: Sequence[str], room: float) -> list[str]:
     ----------
     names : sequence of str
     room : float
-        Inches that the axis is long.
+        Length of the axis in inches.
     """
     own = room / max(len(names), 1) - 0.06
     return ["\n".join(_evenly(name, own)) for name in names]
 
 
 def _evenly(name: str, room: float) -> list[str]:
-    """Return a name in as few lines as it needs, and these no longer than they have to be."""
+    """Return a name in as few lines as possible, and these as short as possible."""
     lines = style.wrapped(name, room, style.SMALL)
     parts = style.parts_of(name)
     widths = sorted(
@@ -368,11 +369,11 @@ def categories(axes: Axes, names: Sequence[str], labelled: bool = True) -> None:
         axes.axvline(place - 0.5, color=style.FAINT, lw=0.5, zorder=0.3)
 
 
-def crowded_places(axes: Axes, table: pd.DataFrame) -> None:
-    """Make the background grey where a point had more threads than cores, along the x axis.
+def shade_oversubscribed(axes: Axes, table: pd.DataFrame) -> None:
+    """Shade the ranges of the x axis in which a point was oversubscribed: more threads than cores.
 
-    `table` has the rows of all panels along the axis: a panel that lacks a place is as grey there
-    as the others.
+    `table` has the rows of all panels along the axis, so that a panel without a point there is
+    shaded like the others.
     """
     grey, every = set(table["x"][having(table, OVERSUBSCRIBED)]), sorted(set(table["x"]))
     log = axes.get_xscale() == "log"
@@ -389,7 +390,7 @@ def _middle(one: float, other: float, log: bool) -> float:
 
 
 def nothing(axes: Axes, told: str = "no valid run") -> None:
-    """Say that there is nothing to draw."""
+    """Write that there is nothing to draw."""
     axes.set_yticks([])
     axes.text(0.5, 0.5, told, transform=axes.transAxes, ha="center", va="center",
               color=style.GREY)  # fmt: skip

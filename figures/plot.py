@@ -1,8 +1,8 @@
-"""What every figure is made of: a canvas with key and footer, looks, and what its footer counts.
+"""Shared parts of figures: a canvas with key and footer, looks of lines, and counts for notes.
 
-Nothing here knows a paper, and nothing changes global settings: callers draw inside
-``style.PARAMETERS`` (``draw`` sees to it). ``figures.panel`` prepares the axes and
-``figures.marks`` draws what stands on them.
+Nothing here depends on a paper or changes global settings: callers draw inside
+``style.PARAMETERS`` (``draw`` enters it). ``figures.panel`` prepares the axes and
+``figures.marks`` draws the marks on them.
 """
 
 from __future__ import annotations
@@ -18,21 +18,52 @@ from matplotlib.lines import Line2D
 from experiments.declare import Figure, Sweep
 from experiments.records.quantities import quantity
 from figures import panel, style
-from figures.cells import BRACKET, FAILED, FITTED, OVERSUBSCRIBED, SATURATED, SCARCE, having
+from figures.cells import (
+    BRACKET,
+    FAILED,
+    FITTED,
+    OVERSUBSCRIBED,
+    PUBLISHED,
+    SATURATED,
+    SCARCE,
+    having,
+)
 from figures.table import lower_than
 from figures.view import View
 
-# Fewer places on the x axis than these are no curve: they are categories, whose dots no line joins.
-PLACES_FOR_A_CURVE = 4
+# Fewer values on the x axis are categories, whose dots no line joins. Three numbers show a shape
+# that can be compared with the curve of the paper.
+PLACES_FOR_A_CURVE = 3
 
 # Inches.
 LEFT, RIGHT, BELOW = 0.74, 0.08, 0.36
 BETWEEN_WIDE, BETWEEN_HIGH = 0.72, 0.14
-_MARGIN, _TITLE_ROW, _KEY_ROW, _FOOTER_ROW = 0.06, 0.14, 0.135, 0.115
-# Of a key: a sample of a line or marker, what follows it, and what stands between two entries.
+MARGIN, _TITLE_ROW, _KEY_ROW, _FOOTER_ROW = 0.06, 0.14, 0.135, 0.115
+# A key entry: width of the sample, gap to the label, and gap between two entries.
 _HANDLE, _PAD, _GAP = 0.22, 0.05, 0.12
 # Between the statements of a footer.
 _DOT = f"{style.BOUND}\u00b7 "
+
+
+class Noted(Picture):
+    """A picture with notes: statements that are not printed on it.
+
+    Attributes
+    ----------
+    notes : list of str
+    """
+
+    notes: list[str]
+
+
+def as_one(statements: Sequence[str]) -> str:
+    """Join statements of a footer into one."""
+    return _DOT.join(statements)
+
+
+def room_of(width: float) -> float:
+    """Return the inches available to a line of text below a picture of this width."""
+    return width - 2 * MARGIN
 
 
 def canvas(
@@ -47,26 +78,27 @@ def canvas(
     below: float = BELOW,
     top: float = 0.0,
     between: tuple[float, float] = (BETWEEN_WIDE, BETWEEN_HIGH),
-) -> tuple[Picture, list[Axes]]:
+) -> tuple[Noted, list[Axes]]:
     """Return a figure with `shape` (rows, columns) of panels, a key above and a footer below.
 
     Parameters
     ----------
     width, panel_height : float
-        Inches; the height of the figure follows from what it has to hold.
+        Inches; the height of the figure follows from the content.
     title : str
     keys : sequence of sequence of Artist
-        Entries of the key, each group on rows of its own.
+        Entries of the key; each group starts a new row.
     footer : sequence of str
-        Statements about the measurement, wrapped to the width.
+        Statements about the measurement. The first one is printed below the panels; the others
+        are stored in the picture's ``notes``.
     left, right, below, top : float
-        Inches beside, below and above the panels, for labels.
+        Inches left of, right of, below and above the panels, for labels.
     between : tuple of float
-        Inches between panels beside and above each other.
+        Inches between panels side by side and one above the other.
     """
-    room = width - 2 * _MARGIN
+    room = room_of(width)
     titles = style.wrapped(title, room / 1.12, style.FONT_SIZE)
-    told = _DOT.join(footer)
+    told = next(iter(footer), "")
     for sign in (" %", " = "):
         told = told.replace(sign, sign.replace(" ", style.BOUND))
     lines = style.wrapped(told, room, style.SMALL)
@@ -75,15 +107,16 @@ def canvas(
     at_bottom = len(lines) * _FOOTER_ROW + 0.08
     at_top = len(titles) * _TITLE_ROW + len(key_rows) * _KEY_ROW + 0.12 + top
     height = at_top + rows * panel_height + (rows - 1) * between[1] + below + at_bottom
-    figure = Picture(figsize=(width, height))
+    figure = Noted(figsize=(width, height))
+    figure.notes = list(footer[1:])
     for number, line in enumerate(titles):
         y = 1 - (0.04 + number * _TITLE_ROW) / height
-        figure.text(_MARGIN / width, y, line, va="top", ha="left", fontweight="bold")
+        figure.text(MARGIN / width, y, line, va="top", ha="left", fontweight="bold")
     for number, row in enumerate(key_rows):
         _key(figure, row, 1 - (0.06 + len(titles) * _TITLE_ROW + number * _KEY_ROW) / height)
     for number, line in enumerate(reversed(lines)):
         y = (0.05 + number * _FOOTER_ROW) / height
-        figure.text(_MARGIN / width, y, line, va="bottom", fontsize=style.SMALL, color=style.GREY)
+        figure.text(MARGIN / width, y, line, va="bottom", fontsize=style.SMALL, color=style.GREY)
     panel_width = (width - left - right - (across - 1) * between[0]) / across
     panels = []
     for place in range(rows * across):
@@ -96,7 +129,7 @@ def canvas(
 
 
 def rows_of_key(keys: Sequence[Artist], room: float) -> list[list[Artist]]:
-    """Return the entries of a key in rows that fit into so many inches."""
+    """Return the entries of a key in rows that fit into `room` inches."""
     rows: list[list[Artist]] = []
     used = room
     for key in keys:
@@ -117,7 +150,7 @@ def _key(figure: Picture, row: Sequence[Artist], top: float) -> None:
         loc="upper left",
         ncols=len(row),
         frameon=False,
-        bbox_to_anchor=(_MARGIN / figure.get_figwidth(), top),
+        bbox_to_anchor=(MARGIN / figure.get_figwidth(), top),
         borderaxespad=0.0,
         borderpad=0.0,
         handlelength=_HANDLE / size,
@@ -126,22 +159,22 @@ def _key(figure: Picture, row: Sequence[Artist], top: float) -> None:
     )
 
 
-# --- what is shown -------------------------------------------------------------------------------
+# --- contents of the panels ----------------------------------------------------------------------
 
 
 def panels_of(table: pd.DataFrame, view: View) -> list[str]:
-    """Return the quantities of the panels: as declared, or what stands in for a percentile."""
+    """Return the quantities of the panels: as declared, or the percentile that stands in."""
     there = set(table["panel"])
     return list(dict.fromkeys(_shown_for(name, there) for name in view.quantities))
 
 
 def _shown_for(name: str, there: Set[str]) -> str:
-    """Return the quantity that is there for `name`: itself, or a lower percentile."""
+    """Return the quantity in the table for `name`: itself, or a lower percentile."""
     return next((each for each in lower_than(name) if each in there), name)
 
 
 def looks_of(table: pd.DataFrame, figure: Figure) -> dict[str, style.Look]:
-    """Return the look of each line: of its variant, or its own where lines are swept values."""
+    """Return the look of each line: of the variant, or of the value if lines are swept values."""
     named = table[["line", "variant"]].drop_duplicates("line").itertuples(index=False)
     if figure.lined:
         return {
@@ -157,32 +190,37 @@ def looks_of(table: pd.DataFrame, figure: Figure) -> dict[str, style.Look]:
 
 
 def placed(table: pd.DataFrame, sweep: Sweep) -> tuple[pd.DataFrame, list[str]]:
-    """Return `table` with numbers for x, and the names of its places where they are categories.
+    """Return `table` with numbers for x, and the names of the categories, if x is categorical.
 
-    Words are categories, and so are few numbers: what lies between two or three was not measured.
+    Words are categories, and so are few numbers: nothing was measured between two or three.
     """
-    found = sorted(set(table["x"]), key=sweep.place_of)
+    found = sorted(set(table["x"]), key=sweep.sort_key)
     numbers = not any(isinstance(x, str) for x in found) and min(found, default=0) > 0
     if numbers and len(found) >= PLACES_FOR_A_CURVE:
         return table.assign(x=table["x"].astype(float)), []
     places = {x: place for place, x in enumerate(found)}
     if numbers and any(isinstance(x, float) for x in found):
-        names = list(panel.told_places(found).values())
+        names = list(panel.tick_labels(found).values())
     else:
         names = [f"{x:,}" if isinstance(x, int) else f"{x:g}" if isinstance(x, float) else x
                  for x in found]  # fmt: skip
     return table.assign(x=table["x"].map(places).astype(float)), names
 
 
+def is_curve(table: pd.DataFrame, names: Sequence[str]) -> bool:
+    """Return whether lines join measured points: neither categories nor few values of x."""
+    return not names and table["x"].nunique() >= PLACES_FOR_A_CURVE
+
+
 def slots_of(lines: Sequence[str]) -> dict[str, float]:
-    """Return how far from the middle of its category each line stands, in categories."""
+    """Return the offset of each line from the middle of a category, in categories."""
     step = min(0.16, 0.72 / max(len(lines), 1))
     return {line: step * (n - (len(lines) - 1) / 2) for n, line in enumerate(lines)}
 
 
 def notes_of(table: pd.DataFrame, view: View) -> list[str]:
-    """Return what a footer says of the points that are drawn: each mark, and how many have it."""
-    drawn = table[table["spread"] != BRACKET]
+    """Return the notes on the drawn points: each mark, and how many points have it."""
+    drawn = table[(table["spread"] != BRACKET) & ~having(table, PUBLISHED)]
 
     def count(*states: str) -> int:
         return int(having(drawn, *states).sum())
@@ -201,10 +239,10 @@ def notes_of(table: pd.DataFrame, view: View) -> list[str]:
 
 
 def error_of(measured: pd.DataFrame, predicted: pd.DataFrame, what: str = "point") -> list[str]:
-    """Return how far predictions are from what was measured there, as a footer says it.
+    """Return the deviation of predictions from the measured values, as text for the notes.
 
-    What the model was fitted to is no prediction. `what` a value stands for is named in the
-    singular.
+    Values that the model was fitted to do not count. `what` names, in the singular, the thing that
+    a value stands for.
     """
     own = predicted[~having(predicted, FITTED)]
     place = ["panel", "subject", "line", "x"]
@@ -218,7 +256,7 @@ def error_of(measured: pd.DataFrame, predicted: pd.DataFrame, what: str = "point
 
 
 def _percentiles(table: pd.DataFrame, view: View) -> list[str]:
-    """Return which percentiles gave way to lower ones, and how many values were left out."""
+    """Return which percentiles were replaced by lower ones, and how many values were left out."""
     notes = []
     there = set(table["panel"])
     instead: dict[str, list[str]] = {}
@@ -235,7 +273,7 @@ def _percentiles(table: pd.DataFrame, view: View) -> list[str]:
 
 
 def _plainly(name: str) -> str:
-    """Return a latency as it stands in a sentence: "99th percentile", "mean latency"."""
+    """Return a latency's name for use in a sentence: "99th percentile", "mean latency"."""
     return quantity(name).label.lower().replace(" (ms)", "")
 
 
@@ -247,19 +285,12 @@ def absent(table: pd.DataFrame, figure: Figure) -> list[str]:
 
 
 def handle_of(look: style.Look, line: bool = True) -> Line2D:
-    """Return the entry of a key for a look."""
+    """Return the key entry of a look."""
     return Line2D([], [], color=look.color, marker=look.marker, ls=look.dash if line else "",
                   lw=width_of_line(look), markersize=style.MARKER_SIZE,
                   label=look.title)  # fmt: skip
 
 
 def width_of_line(look: style.Look) -> float:
-    """Return how thick a line is: one of ours is thinner."""
+    """Return the thickness of a line; a variant of ours is thinner."""
     return style.OURS_LINE_WIDTH if look.ours else style.LINE_WIDTH
-
-
-def repeated(view: View) -> Picture:
-    """Return what stands in for an extended form that shows what the paper's form shows."""
-    told = "It would show what the paper's form shows, and is not drawn twice."
-    picture, _ = canvas(style.NARROW, (0, 1), 0.0, view.title, [], [told], below=0.0)
-    return picture

@@ -1,4 +1,4 @@
-"""Short live runs of a notebook: a dot a variant, in a column each that they are compared in."""
+"""Short live runs of a notebook: a dot a variant, in columns whose variants are compared."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ class Dot(NamedTuple):
     Attributes
     ----------
     variant : str
-        Its id.
+        Id of a series.
     column : int
-        How many threads or instances it had.
+        Number of threads or instances.
     rate : float
-    valid, crowded : bool
-        Whether it gave the right output; whether there were more threads than cores.
+    valid, oversubscribed : bool
+        Whether the output was right; whether there were more threads than cores.
     """
 
     variant: str
     column: int
     rate: float
     valid: bool
-    crowded: bool
+    oversubscribed: bool
 
 
 def by_column(
@@ -42,18 +42,18 @@ def by_column(
     unit : str
         Of the rates: "t/s" or "c/s".
     title, quantity, columns : str
-        What stands above the picture and beside its axes.
+        Title above the picture and labels of the axes.
     """
     looks = {dot.variant: style.look_of(family, dot.variant) for dot in dots}
     numbers = sorted({dot.column for dot in dots})
     keys = [plot.handle_of(look, line=False) for look in looks.values()]
     lines = [f"{len(dots)} runs of an instant", *left_out(dots)]
-    if any(dot.crowded for dot in dots):
+    if any(dot.oversubscribed for dot in dots):
         lines.append("grey: more threads than cores")
-    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.8, title, [keys], lines)
+    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.8, title, [keys], [plot.as_one(lines)])
     panel.categories(axes, [str(each) for each in numbers])
     for place, number in enumerate(numbers):
-        if any(dot.crowded for dot in dots if dot.column == number):
+        if any(dot.oversubscribed for dot in dots if dot.column == number):
             axes.axvspan(place - 0.5, place + 0.5, color=style.CROWDED, lw=0, zorder=0)
     valid = [dot for dot in dots if dot.valid]
     largest = max([dot.rate for dot in valid] or [1.0])
@@ -69,6 +69,6 @@ def by_column(
 
 
 def left_out(runs: Sequence) -> list[str]:
-    """Return what a footer says of runs that gave a wrong output: each has ``valid``."""
+    """Return the footer's statement on runs with a wrong output: each run has ``valid``."""
     wrong = sum(not run.valid for run in runs)
     return [f"{wrong} of {len(runs)} runs are invalid and not drawn"] if wrong else []

@@ -1,21 +1,21 @@
 """One style for every figure: sizes, fonts, and a fixed look for each variant and each state.
 
-A variant has the same colour, marker and dash wherever it appears, those that its file declares;
-adding one repaints nothing. The colours are those of Okabe and Ito, which stay apart for
-colour-blind readers; marker and dash tell the variants apart without colour. A variant of ours has
-a darker or lighter shade of what it was made from.
+A variant has the same colour, marker and dash in every figure, as declared in the variant's file;
+adding a variant repaints nothing. The colours are those of Okabe and Ito, which colour-blind
+readers can tell apart; marker and dash tell the variants apart without colour. A variant of ours
+has a darker or lighter shade of the variant it was derived from.
 
-No state puts a glyph beside a marker:
+No state puts a glyph next to a marker:
 
 =================  =====================================================================
 ours               thinner line of short dots: no figure of a paper has the variant
-oversubscribed     grey background of its place
-noisy, unsteady,   pale marker; the footer counts them
+oversubscribed     grey background at the x of the point
+noisy, unsteady,   pale marker; the notes count them
 unsustained
-saturated          a caret at the upper edge, never joined: it has no value worth reading
+saturated          a caret at the upper edge, never joined: the value means nothing
 failed             a red cross on the axis, and a gap in the line
 tied               where lines are rows, a grey bar from the best value to it; over the rate, a
-                   grey maximum; else the table beside the figure has it
+                   grey maximum; otherwise only in the table of the figure
 predicted          a grey dash: never looks like a measurement
 =================  =====================================================================
 """
@@ -37,7 +37,7 @@ from experiments.judging.points import UsageError
 from figures import fonts
 
 NARROW, WIDE = 3.33, 7.0  # inches: one column and two
-# Points, when placed at these widths; nothing that has to be read is smaller.
+# Points, at these widths of figures; no text is smaller.
 FONT_SIZE = 8.0
 SMALL = 7.0
 FONTS = fonts.families()
@@ -47,9 +47,9 @@ YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 RED = "#c40d1e"
 GREY = "#5f5f5f"
 FAINT = "#d4d4d4"
-# Behind what was measured with more threads than cores.
+# The background behind oversubscribed points: more threads than cores.
 CROWDED = "#ececec"
-# Behind values that cannot be told from the best one.
+# The background behind values that tie with the best one.
 TIED = "#cfcfcf"
 
 PARAMETERS = {
@@ -72,13 +72,13 @@ PARAMETERS = {
     "text.usetex": False,
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
-    # Element names in an SVG are random without it.
+    # Without a salt, element names in an SVG are random.
     "svg.hashsalt": "millrace",
 }
 
 
 class Look(NamedTuple):
-    """How a series is drawn."""
+    """The look of a series."""
 
     title: str
     color: str
@@ -102,12 +102,12 @@ COLORS = {
     "grey": GREY,
 }
 DASHES = {"solid": SOLID, "dashed": DASHED, "dash-dot": DASH_DOT, "dense": DENSE, "dots": OURS}
-# In grey the first is a failed point; the others are a prediction and the end of a bracket.
+# In grey the first looks like a failed point, the others like a prediction and a bracket end.
 NO_MARKERS = ("x", "_", "|")
-# For variants that declare no look: chosen by the id alone, so that no other variant moves it.
+# For variants that declare no look; chosen by the id alone, so that no other variant changes it.
 OTHER_COLORS = (BLACK, SKY, "#8c6d1f", "#5e4fa2")
 OTHER_MARKERS = ("H", "X", "<", ">", "h")
-# Where lines are values of a swept setting and not variants.
+# For lines that are values of a swept setting, not variants.
 SWEPT = (
     (ORANGE, "^", DASHED),
     (PURPLE, "v", DENSE),
@@ -152,10 +152,10 @@ def swept_look(place: int, title: str) -> Look:
 
 MARKER_SIZE = 4.6
 LINE_WIDTH, OURS_LINE_WIDTH = 1.2, 0.8
-# Of a pale marker: how much of its face, and of its edge, is white.
+# The share of white in the face and in the edge of a pale marker.
 PALE_FACE, PALE_EDGE = 0.82, 0.5
 
-# What a weak point is called in a footer; a point in any of these states is pale.
+# The word for each weak state in the notes; a point in any of these states is pale.
 WEAK = {
     "noisy": "noisy",
     "unsteady": "not steady",
@@ -164,7 +164,7 @@ WEAK = {
 
 
 def mixed(color: str, white: float) -> str:
-    """Return a colour with so much white in it.
+    """Return a colour with this share of `white` mixed in.
 
     Examples
     --------
@@ -183,21 +183,21 @@ def readable(color: str) -> str:
     '#000000'
     """
     parts = to_rgb(color)
-    # The weights of red, green and blue in how bright a colour is seen.
+    # The weights of red, green and blue in perceived brightness.
     bright = 0.2126 * parts[0] ** 2.2 + 0.7152 * parts[1] ** 2.2 + 0.0722 * parts[2] ** 2.2
-    # Contrast of 4.5 to white, as the accessibility guidelines of the web ask for letters.
+    # A contrast of 4.5 to white, which the accessibility guidelines of the web require for letters.
     share = min(1.0, (0.183 / bright) ** (1 / 2.2)) if bright else 1.0
     return to_hex([part * share for part in parts])
 
 
-# How a rate's unit is told behind a number, and behind "million" and the like. Where comparisons
-# are counted the quantity's name says so.
+# The unit of a rate after a number, and after "million" and the like. For comparisons the name of
+# the quantity says that they are counted.
 _RATES = {"t/s": ("tuples/s", " tuples/s"), "c/s": ("1/s", "/s")}
 _EXPONENTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def rate_unit(largest: float, unit: str = "t/s") -> tuple[float, str]:
-    """Return the unit in which rates up to `largest` are told: its size and its name.
+    """Return the size and the name of the unit for rates up to `largest`.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def rate_unit(largest: float, unit: str = "t/s") -> tuple[float, str]:
 
 
 def power(base: int, exponent: float) -> str:
-    """Return a power as it is printed.
+    """Return a power as text with a superscript exponent.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def power(base: int, exponent: float) -> str:
 
 @cache
 def width_of(text: str, size: float, bold: bool = False) -> float:
-    """Return how wide a line of text is, in inches."""
+    """Return the width of a line of text in inches."""
     face = FontProperties(family=FONTS, weight="bold" if bold else "normal")
     font = get_font(findfont(face))
     font.set_size(size, 72)
@@ -232,20 +232,20 @@ def width_of(text: str, size: float, bold: bool = False) -> float:
     return font.get_width_height()[0] / 64 / 72
 
 
-# A blank that no line ends at.
+# A non-breaking space.
 BOUND = "\u00a0"
 
 
 def parts_of(text: str) -> list[str]:
-    """Return the parts of a text between which it may be broken."""
+    """Return the parts of a text between which a line may break."""
     return re.findall(r"[^ _-]+[_-]* *|[_-]+ *", text)
 
 
 def wrapped(text: str, width: float, size: float) -> list[str]:
     """Return `text` in lines of at most `width` inches.
 
-    It breaks at blanks that are not said to hold together (``BOUND``), behind hyphens and
-    underscores, and where that is not enough anywhere.
+    Lines break at blanks other than ``BOUND``, after hyphens and underscores, and, where that is
+    not enough, anywhere.
     """
     lines, line = [], ""
     for word in parts_of(text):

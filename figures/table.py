@@ -1,6 +1,6 @@
-"""The cells of a figure, made from the points that were measured: what a form selects.
+"""Makes the cells of a figure from the measured points: the selection of a form.
 
-``figures.cells`` says what a cell is.
+``figures.cells`` describes a cell.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from figures.ties import tied
 from figures.view import View
 
 RATE_UNIT = "t/s"
-# What is told in thousands, millions and billions: tuples and comparisons a second.
+# Units of rates, printed in thousands, millions and billions: tuples and comparisons a second.
 RATE_UNITS = (RATE_UNIT, "c/s")
 THROUGHPUT = "throughput_tps"
-# The fewest latencies of which ten lie beyond a percentile, from the highest one on. Below the last
-# of them there is only the mean.
+# The fewest latencies for which ten lie beyond a percentile, from the highest percentile down.
+# With fewer than the last number only the mean is shown.
 PERCENTILES = {"p99": 1_000, "p90": 100, "p50": 20}
 MEAN = "mean"
 _LATENCY = re.compile(r"(\w+_ms_)(p\d+|mean)")
@@ -44,8 +44,8 @@ _LATENCY = re.compile(r"(\w+_ms_)(p\d+|mean)")
 def panel_of(results: Results, view: View, name: str, ties: bool = True) -> list[Cell]:
     """Return the cells of one declared quantity of a figure, ties marked.
 
-    A percentile that most points have too few latencies for gives way to the next lower one, and
-    the panel bears that one's name. What failed has a cell without a value.
+    A percentile for which most points have too few latencies is replaced by the next lower one,
+    which names the panel. A failed point has a cell without a value.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def panel_of(results: Results, view: View, name: str, ties: bool = True) -> list
     name : str
         Of a quantity.
     ties : bool
-        Whether lines at one x are rivals.
+        Whether lines at one x compete, so that ties are marked.
     """
     figure = view.figure
     name = shown_for(results, view, name)
     members = points_of(results, view, name)
-    # Lines that are values of one setting are no rivals.
+    # Lines that are values of one setting do not compete.
     rivals = ties and not figure.lined
     alike = tied(
         members, results.floors, lambda point: _rivals_of(point, figure) if rivals else None
@@ -69,10 +69,10 @@ def panel_of(results: Results, view: View, name: str, ties: bool = True) -> list
 
 
 def brackets_of(results: Results, view: View, name: str) -> list[Cell]:
-    """Return the brackets that stand beside a quantity, in a panel of their own.
+    """Return the brackets shown with a quantity, in a separate panel.
 
-    They are no values: a closed loop's rate is another thing than one that is kept up with, and of
-    what is searched for itself a value is a mean over processes.
+    Brackets are not values of the quantity: a closed-loop rate differs from a sustained rate, and
+    for a searched quantity a value is a mean over processes.
     """
     cells = []
     searched = quantity(name).bracket
@@ -85,14 +85,14 @@ def brackets_of(results: Results, view: View, name: str) -> list[Cell]:
 
 
 def bracket_panel(name: str) -> str:
-    """Return the name of the panel whose cells are the brackets beside those of panel `name`."""
+    """Return the panel name of the brackets that go with panel `name`."""
     return f"{quantity(name).bracket} bracket"
 
 
 def with_predicted(table: pd.DataFrame, results: Results, view: View) -> pd.DataFrame:
-    """Return `table` and below it what the figure's model predicts; an extended one as it is.
+    """Return `table` with the figure's predictions appended; an extended form is left as it is.
 
-    There are predictions of the paper's lines at the places where something was measured.
+    Predictions exist for the paper's lines wherever something was measured.
     """
     figure = view.figure
     predictions = None if view.extended else predictions_of(results, figure)
@@ -115,9 +115,9 @@ def with_predicted(table: pd.DataFrame, results: Results, view: View) -> pd.Data
 
 
 def shown_for(results: Results, view: View, name: str) -> str:
-    """Return the quantity that is shown where `name` was asked for: itself, or a lower percentile.
+    """Return the quantity shown where `name` was asked for: itself, or a lower percentile.
 
-    It is the highest one, up to the asked one, that most points have enough latencies for.
+    It is the highest percentile up to `name` for which most points have enough latencies.
     """
     for candidate in lower_than(name):
         members = points_of(results, view, candidate)
@@ -129,7 +129,7 @@ def shown_for(results: Results, view: View, name: str) -> str:
 
 
 def lower_than(name: str) -> list[str]:
-    """Return a latency and the lower ones that may stand in for it, the mean last.
+    """Return a latency and the lower ones that may replace it, the mean last.
 
     Examples
     --------
@@ -147,16 +147,16 @@ def lower_than(name: str) -> list[str]:
 
 
 def _enough(point: Point) -> bool:
-    """Say whether ten latencies lie beyond the percentile that a point is."""
+    """Return whether ten latencies lie beyond the percentile of a point."""
     found = _LATENCY.fullmatch(point.quantity)
     needed = PERCENTILES.get(found[2], 0) if found else 0
     return needed == 0 or (point.samples or 0) >= needed
 
 
 def _rivals_of(point: Point, figure: Figure) -> tuple | None:
-    """Return what a point has in common with its rivals; None where it has no rival.
+    """Return the key that a point shares with its rivals; None for a point without rivals.
 
-    No two lines are offered the same rates: over the rate only their maxima are compared.
+    Lines are offered different rates: over the offered rate only their maxima are compared.
     """
     if not comparable(figure.family, point.variant) or not _enough(point):
         return None
@@ -180,7 +180,7 @@ def cell_at(
     settings : mapping
         Every setting by name.
     **given
-        Other fields of the cell, and those that differ from what the figure declares.
+        Other fields of the cell, and overrides of the declared ones.
     """
     declared = {
         "paper": figure.paper,
@@ -196,7 +196,7 @@ def cell_at(
 
 
 def _cell_of(point: Point, figure: Figure, **given: Any) -> Cell:
-    """Return the cell of a point, its value apart."""
+    """Return the cell of a point, without its value."""
     own = {
         "x": x_of(point, figure),
         "n": point.processes,
@@ -208,19 +208,20 @@ def _cell_of(point: Point, figure: Figure, **given: Any) -> Cell:
 
 
 def _measured(point: Point, is_tied: bool, figure: Figure) -> Cell:
-    """Return the cell of a point; without a value where it has too few latencies."""
+    """Return the cell of a point, without a value where it has too few latencies."""
     cell = _cell_of(point, figure)
     if not _enough(point) and SATURATED not in point.states:
         return cell.also(SCARCE)
-    cell = cell.with_spread(point.spread)
+    near, far = point.of_two_states or (None, None)
+    cell = cell.with_spread(point.spread)._replace(near=near, far=far)
     return cell.also(TIED) if is_tied else cell
 
 
 def _failed(results: Results, view: View, name: str, members: Sequence[Point]) -> list[Cell]:
-    """Return a cell without a value for each place that was tried and gave no valid run.
+    """Return a cell without a value for each setting that was tried and gave no valid run.
 
-    A run that depends on another's outcome, as every latency on the throughput, is not tried where
-    that failed: the place is failed all the same.
+    A run that depends on another, as every latency run on the throughput, is not tried if that one
+    failed: the setting counts as failed all the same.
     """
     figure, one = view.figure, quantity(name)
     by_rate = figure.x == OFFERED_RATE and one.unit != RATE_UNIT
@@ -236,15 +237,15 @@ def _failed(results: Results, view: View, name: str, members: Sequence[Point]) -
                 place = _place(line, settings, row["rate_fraction"], figure)
                 own.setdefault(place, {}).setdefault(row["phase"], []).append(row["valid"])
                 rows[place] = (line, {**row, "settings": settings})
-    # Neither a run of its own that failed nor, where none was made, the one that it depends on.
+    # Neither did this phase give a valid run nor, if it was not tried, the phase it depends on.
     lost = [p for p, phases in own.items() if not any(phases.get(one.phase, phases.get(tried)))]
     found = (_lost(name, *rows[place], figure) for place in lost if place not in there)
     return [cell for cell in found if cell.x is not None]
 
 
 def _lost(name: str, line: Series, row: Mapping[str, Any], figure: Figure) -> Cell:
-    """Return the cell of a place without a valid run."""
-    settings, crowded = row["settings"], row["threads"] > row["cores"]
+    """Return the cell of a setting without a valid run."""
+    settings, oversubscribed = row["settings"], row["threads"] > row["cores"]
     return cell_at(
         figure,
         name,
@@ -252,7 +253,7 @@ def _lost(name: str, line: Series, row: Mapping[str, Any], figure: Figure) -> Ce
         settings,
         x=row["offered_tps"] if figure.x == OFFERED_RATE else _x(settings, figure),
         in_flight=row["in_flight_tuples"],
-        states=(OVERSUBSCRIBED, FAILED) if crowded else (FAILED,),
+        states=(OVERSUBSCRIBED, FAILED) if oversubscribed else (FAILED,),
     )
 
 
@@ -265,21 +266,21 @@ def _place(
 
 
 def line_of(variant: Series, settings: Mapping[str, Any], figure: Figure) -> str:
-    """Return what a point is joined with others by: its series, or what is swept beside x."""
-    told = [figure.told(s.setting, settings[s.setting]) for s in figure.lined]
+    """Return the key that joins points into a line: the series, or the values swept besides x."""
+    told = [figure.setting_text(s.setting, settings[s.setting]) for s in figure.lined]
     if not told:
         return variant
     return ", ".join(told if figure.lines == (variant,) else [variant, *told])
 
 
 def subject_of(settings: Mapping[str, Any], figure: Figure) -> str:
-    """Return what was asked at some settings: the figure's, or the values that have a panel."""
-    told = [figure.told(s.setting, settings[s.setting]) for s in figure.columned]
+    """Return the subject at some settings: the figure's, or the values that have a panel each."""
+    told = [figure.setting_text(s.setting, settings[s.setting]) for s in figure.columned]
     return ", ".join(told) or figure.subject
 
 
 def x_of(point: Point, figure: Figure) -> Any:
-    """Return the place of a point on the x axis; that of a maximum is the maximum."""
+    """Return the position of a point on the x axis; for a maximum over the rate, its value."""
     if figure.x == OFFERED_RATE:
         return point.offered_tps if point.offered_tps is not None else point.value
     return _x(point.settings, figure)

@@ -1,8 +1,8 @@
-"""Ties: which points of a quantity no difference sets apart from the best one at their place.
+"""Ties: the points of a quantity that cannot be told apart from the best of their rivals.
 
-The judge's rule for a single pair decides, so that a figure ties what a verdict could not tell
-apart: from six processes on the interval of the paired ratio, with fewer all of its values and the
-floor of noise (``experiments.judging.pool``). The best one itself is tied with nobody.
+The judge's rule for a single pair decides, so that a figure ties the points that a verdict could
+not tell apart: from six processes on by the confidence interval of the paired ratio, with fewer by
+all paired ratios and the noise floor (``experiments.judging.pool``). The best point is never tied.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAMES = Names("a line", "the best", "one place")
 def tied(
     points: Sequence[Point], floors: Floors, place_of: Callable[[Point], Hashable | None]
 ) -> list[bool]:
-    """Return of each point whether it is tied with the best one.
+    """Return, for each point, whether it is tied with the best one.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def tied(
         Of one quantity. Counts have no noise, and are never tied.
     floors : Floors
     place_of : callable
-        What rivals have in common; None for a point that is nobody's rival.
+        The key shared by rivals; None for a point without rivals.
     """
     rivals: dict[Hashable, list[int]] = {}
     for number, point in enumerate(points):
@@ -50,6 +50,6 @@ def _best_of(points: Sequence[Point], own: Sequence[int]) -> int:
 
 
 def _alike(one: Point, best: Point, floors: Floors) -> bool:
-    """Say whether two points lie within reach of each other; without a ratio nothing says so."""
+    """Return whether the reach of the points' ratio includes 1; False without a ratio."""
     reach = pooled([pair_of(_NAMES, one, best, floors)], DIFFERS).reach
     return reach is not None and reach[0] <= 1.0 <= reach[1]

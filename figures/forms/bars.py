@@ -1,7 +1,7 @@
-"""Bars from zero: lines that have one place each, a bar a line, a panel a quantity.
+"""Bars from zero: lines with a single point each, a bar a line, a panel a quantity.
 
-A bar is pale, so that interval and marker stand out on its upper end. What the bars measure stands
-on their axis; bars of processor time leave out whoever waits or sleeps, which is said there too.
+Bars are pale, so that interval and marker stand out on the upper end. The axis names the measured
+quantity; for processor time it adds that waiting and sleeping threads are not counted.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from figures.forms import dots, rows
 from figures.load import Results
 from figures.view import View
 
-# Of a column's width, and of the line's colour.
+# The width of a bar in columns, and the share of the line's colour in it.
 WIDTH, PALE = 0.6, 0.35
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``."""
+    """Return the drawn cells, in the form of ``figures.cells``."""
     return dots.without_brackets(rows.select(results, view), as_rows=False)
 
 
@@ -44,8 +44,8 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
             panel.nothing(axes)
             continue
         members = members.assign(x=members["line"].map(places).astype(float))
-        panel.crowded_places(axes, members)
-        # A bar's length means something from zero only, whatever the quantity.
+        panel.shade_oversubscribed(axes, members)
+        # The length of a bar is only meaningful from zero, whatever the quantity.
         scale = panel.value_axis(axes, members, from_zero=True)
         for row in readable_values(members).itertuples():
             look = looks[row.line]

@@ -1,11 +1,12 @@
 """Quantities over a swept setting, a panel each: throughput above, latencies below.
 
-From four places on x is logarithmic and the points of a line are joined; words, and two or three
-numbers, are categories with dots. A latency is that at one share of each variant's own throughput
-(the footer says which), unless its panel says a rate common to all.
+From three values of x on, x is logarithmic and the points of a line are joined; words, and fewer
+numbers, are categories with dots. A latency is measured at a fixed share of each variant's
+throughput (the notes give the share), unless the panel says that all have a common rate.
 
-Where the extended form has series that were measured at few places, it is a dot plot of all series
-at these places (``figures.forms.rows``); else it is the same form, wide, with its own quantities.
+Where the extended form has series that were measured at few values of x, it is a dot plot of all
+series at these values (``figures.forms.rows``); otherwise it is the same form, but wide, with the
+extended quantities.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from figures import marks, panel, plot, style
 from figures.cells import BRACKET, SATURATED, having, parted, readable_values
 from figures.forms import rows
 from figures.load import Results
+from figures.stated import apart
 from figures.table import bracket_panel, with_predicted
 from figures.view import View
 
@@ -29,7 +31,7 @@ _PANEL, _WIDE_PANEL = 1.4, 1.9
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``."""
+    """Return the drawn cells, in the form of ``figures.cells``."""
     table = rows.select(results, view)
     if view.extended and _few_places(table, view.figure):
         table = rows.at_ends(table, view.figure)
@@ -37,7 +39,7 @@ def select(results: Results, view: View) -> pd.DataFrame:
 
 
 def _few_places(table: pd.DataFrame, figure: Figure) -> bool:
-    """Say whether series that the paper does not have stand beside its own."""
+    """Return whether the table has series that the paper's figure lacks."""
     return not set(table["line"][table["variant"].isin(figure.lines)]) >= set(table["line"])
 
 
@@ -60,7 +62,7 @@ def over(
     label: str,
     free: bool = False,
 ) -> Picture:
-    """Return the picture of `table` over its x, which are numbers.
+    """Return the picture of `table` over its numeric x.
 
     Parameters
     ----------
@@ -69,21 +71,22 @@ def over(
     looks : mapping of str to Look
         By line.
     names : sequence of str
-        Of the categories that x counts; none where x is logarithmic.
+        Of the categories that x counts; empty where x is logarithmic.
     label : str
         Of the x axis.
     free : bool
-        Whether x was not chosen, so that round numbers are labelled and not the measured ones; then
-        rates that span more than a decade have a logarithmic axis too.
+        Whether x was not chosen: then round numbers are labelled instead of the measured ones,
+        and rates that span more than a decade have a logarithmic axis too.
     """
     keys = [marks.keys_of(table)]
+    table, stated = apart(table)
     table, predicted = parted(table)
     shown = plot.panels_of(table, view)
     footer = [*footer, *plot.notes_of(table, view), *plot.error_of(table, predicted)]
     width, shape, height = style.NARROW, (len(shown), 1), _PANEL
     if view.extended:
         width, shape, height = style.WIDE, (1, len(shown)), _WIDE_PANEL
-    curved = not names and not table.empty
+    curved = not table.empty if free else plot.is_curve(table, names)
     right = marks.names_fit(looks, width / shape[1], height) if curved else None
     named = right is not None
     if right is None:
@@ -96,13 +99,13 @@ def over(
                                   below=panel.below_of(names), between=between)  # fmt: skip
     for place, (axes, name) in enumerate(zip(panels, shown, strict=True)):
         labelled = view.extended or place == len(panels) - 1
-        # Panels above each other share their places; one that stands by itself has its own.
+        # Panels in one column share their x values; a panel that stands alone has separate ones.
         here, own, told = (
             _own_places(table, predicted, names, name)
             if view.extended
             else (table, predicted, names)
         )
-        panel.x_axis(axes, here, told, room, labelled, free)
+        panel.x_axis(axes, pd.concat([here, stated]), told, room, labelled, free)
         if curved:
             marks.room_for_brackets(axes, here[here["spread"] == BRACKET])
         if labelled:
@@ -112,8 +115,9 @@ def over(
             panel.label_axis(axes, quantity(name).label)
             continue
         own = own[own["panel"] == name]
-        logarithmic = view.extended or free
-        _draw_panel(axes, here, own, name, looks, curved, named, logarithmic)
+        logarithmic = view.extended or free or view.figure.logarithmic
+        beside = stated[stated["panel"] == name]
+        _draw_panel(axes, here, own, beside, name, looks, names, curved, named, logarithmic)
         if view.extended and place:
             panel.label_nearer(axes)
     return picture
@@ -122,7 +126,7 @@ def over(
 def _own_places(
     table: pd.DataFrame, predicted: pd.DataFrame, names: Sequence[str], name: str
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
-    """Return rows and names of categories at those places alone that a panel has rows for."""
+    """Return rows and category names of only those x at which a panel has rows."""
     there = table["panel"].isin((name, bracket_panel(name)))
     places = sorted(set(table["x"][there]))
     table, predicted = (each[each["x"].isin(places)] for each in (table, predicted))
@@ -137,27 +141,34 @@ def _draw_panel(
     axes: Axes,
     table: pd.DataFrame,
     predicted: pd.DataFrame,
+    stated: pd.DataFrame,
     name: str,
     looks: Mapping[str, style.Look],
+    names: Sequence[str],
     curved: bool,
     named: bool,
     logarithmic: bool,
 ) -> None:
     members = table[table["panel"] == name]
     brackets = table[table["panel"] == bracket_panel(name)]
-    panel.crowded_places(axes, table)
-    scale = panel.value_axis(axes, pd.concat([members, brackets, predicted]), logarithmic)
-    if not curved:
+    panel.shade_oversubscribed(axes, pd.concat([table, stated]))
+    every = pd.concat([members, brackets, predicted, stated])
+    scale = panel.value_axis(axes, every, logarithmic)
+    if names:
         slots = plot.slots_of(list(looks))
-        members = members.assign(x=members["x"] + members["line"].map(slots))
-        brackets = brackets.assign(x=brackets["x"] + brackets["line"].map(slots))
-        predicted = predicted.assign(x=predicted["x"] + predicted["line"].map(slots))
+        members, brackets, predicted, stated = (
+            each.assign(x=each["x"] + each["line"].map(slots))
+            for each in (members, brackets, predicted, stated)
+        )
     for line, look in looks.items():
-        marks.foretold(axes, predicted[predicted["line"] == line], look, scale, joined=curved)
+        marks.predicted_marks(
+            axes, predicted[predicted["line"] == line], look, scale, joined=curved
+        )
         own = members[members["line"] == line]
         if not own.empty:
             (marks.curve if curved else marks.single)(axes, own, look, scale)
     marks.brackets(axes, brackets, looks, scale)
+    marks.stated(axes, stated, looks, scale)
     marks.at_edges(axes, members, looks)
     if readable_values(members).empty:
         saturated = having(members, SATURATED).any()

@@ -1,9 +1,9 @@
-"""Labelled dots: lines that have one place each, a column a line, a panel a unit.
+"""Labelled dots: lines with a single point each, a column a line, a panel a unit.
 
-Quantities of one unit share a panel, each with a dot of its own in the column of a line, labelled
-with the quantity's short name where there are several. Rates stand on an axis from zero, times on a
-logarithmic one. Dots and not bars, because a bar on a logarithmic axis has no length that means
-anything. The extended form, and one of many lines, has a row a line (``figures.forms.rows``).
+Quantities of one unit share a panel, with a dot each in the column of a line, labelled with the
+quantity's short name where there are several. Rates have an axis from zero, times a logarithmic
+one. Dots are used because the length of a bar on a logarithmic axis is meaningless. The extended
+form, and a figure of many lines, has a row a line (``figures.forms.rows``).
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from figures.forms import rows
 from figures.load import Results
 from figures.view import View
 
-# More columns than these have no room for names below them: the lines become rows.
+# With more columns there is no room for names below them: the lines become rows.
 MOST_COLUMNS = 6
-# Of a column's width: how far apart dots of one column stand.
+# Distance between dots of one column, in columns.
 APART = 0.4
 PANEL = 1.35
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``."""
+    """Return the drawn cells, in the form of ``figures.cells``."""
     return without_brackets(rows.select(results, view), view.extended)
 
 
 def without_brackets(table: pd.DataFrame, as_rows: bool) -> pd.DataFrame:
-    """Return a table without the brackets of rate searches: columns draw none, but rows do."""
+    """Return a table without the brackets of rate searches, which are drawn only in rows."""
     if as_rows or table["line"].nunique() > MOST_COLUMNS:
         return table
     return table[table["spread"] != BRACKET].reset_index(drop=True)
 
 
 def by_unit(names: Sequence[str]) -> list[list[str]]:
-    """Return quantities that share a panel, in their order."""
+    """Return groups of quantities that share a panel, in order."""
     units = dict.fromkeys(quantity(name).unit for name in names)
     return [[name for name in names if quantity(name).unit == unit] for unit in units]
 
@@ -67,7 +67,7 @@ def columns(
     keys: Sequence[Artist],
     footer: Sequence[str],
 ) -> tuple[Picture, list[Axes]]:
-    """Return a picture of `count` panels above each other, a named column a line."""
+    """Return a picture of `count` panels, one below the other, with a named column a line."""
     width = style.WIDE if view.extended else style.NARROW
     room = width - plot.LEFT - plot.RIGHT
     names = panel.category_names([look.title for look in looks.values()], room)
@@ -87,7 +87,7 @@ def draw_panel(
     names: Sequence[str],
     at_least: float = 0.0,
 ) -> float:
-    """Draw the quantities `names`, of one unit, a column a line; return what values are over.
+    """Draw the quantities `names`, of one unit, a column a line; return the divisor of the values.
 
     An axis from zero reaches at least to `at_least`.
     """
@@ -98,7 +98,7 @@ def draw_panel(
         return 1.0
     places = {line: place for place, line in enumerate(looks)}
     members = members.assign(x=members["line"].map(places).astype(float))
-    panel.crowded_places(axes, members)
+    panel.shade_oversubscribed(axes, members)
     scale = panel.value_axis(axes, members)
     if axes.get_yscale() == "linear" and at_least / scale * 1.05 > axes.get_ylim()[1]:
         panel.zero_based(axes, at_least / scale)
@@ -109,12 +109,12 @@ def draw_panel(
     marks.at_edges(axes, members, looks)
     if len(names) > 1:
         for x, name in members[["x", "panel"]].drop_duplicates().itertuples(index=False):
-            axes.annotate(quantity(name).short, (x, 0.0), (0.0, -3.0),
+            axes.annotate(quantity(name).short_label, (x, 0.0), (0.0, -3.0),
                           axes.get_xaxis_transform(), "offset points", va="top", ha="center",
                           fontsize=style.SMALL)  # fmt: skip
     return scale
 
 
 def sides(count: int) -> list[float]:
-    """Return how far from the middle of a column each of `count` dots stands."""
+    """Return the offset of each of `count` dots from the middle of a column."""
     return [APART * (place - (count - 1) / 2) for place in range(count)]

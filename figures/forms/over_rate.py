@@ -1,11 +1,11 @@
 """Latency over the offered rate, both logarithmic: a panel a latency.
 
-A thin upright line marks the closed-loop throughput of each line, so that one sees where its
-latency should explode; its name stands above it where there is room. Rates at which a line was
+A thin upright line marks the closed-loop throughput of each line of points, near which latency
+should explode; the name of the line is above it where there is room. Rates at which a line was
 saturated are carets at the upper edge. The extended form has every measured series.
 
-Curves are compared by where they explode, and not point by point: no two variants were offered the
-same rates. So it is the maxima that may be tied: those that cannot be told from the highest one are
+Curves are compared by the rate at which they explode, not point by point: the variants were offered
+different rates. So only the maxima can be tied: those that cannot be told from the highest one are
 grey.
 """
 
@@ -30,9 +30,9 @@ _ABOVE = 0.15
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``; x is in tuples/s.
+    """Return the drawn cells, in the form of ``figures.cells``; x is in tuples/s.
 
-    The panel of the throughput holds the maxima, their own x.
+    The panel of the throughput holds the maxima, with the maximum as x.
     """
     return joined(panel_of(results, view, name) for name in view.quantities)
 
@@ -67,9 +67,9 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
 
 
 def _upright(maxima: pd.DataFrame) -> list[Line2D]:
-    """Return the key's entries of the upright lines."""
+    """Return the key entries of the upright lines."""
     free = Line2D([], [], color=style.BLACK, lw=0.7, label="closed-loop throughput")
-    grey = Line2D([], [], color=style.GREY, lw=0.7, label="not told from the highest")
+    grey = Line2D([], [], color=style.GREY, lw=0.7, label="the same, within noise of the highest")
     return [free, *([grey] if having(maxima, TIED).any() else [])]
 
 
@@ -110,7 +110,7 @@ def _draw_panel(
 def _name_maxima(
     axes: Axes, maxima: pd.DataFrame, looks: Mapping[str, style.Look], scale: float, room: float
 ) -> None:
-    """Write each line's name above its upright line, none over another."""
+    """Write each line's name above the upright line, without overlaps."""
     ordered = maxima.sort_values(["value", "line"])
     low, high = axes.get_xlim()
     places = [math.log(v / scale / low) / math.log(high / low) * room for v in ordered["value"]]

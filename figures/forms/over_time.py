@@ -1,10 +1,11 @@
-"""Quantities over the time of one run, a panel each below the other.
+"""Quantities over the time of one run, one panel below the other.
 
-A row has the column ``over_time``: ``seconds`` from the begin of the run, and by the short name of
-each quantity a value for each of them; or, where several things have the quantity (the rate of each
-stream), a list by name. Lines join the values, which are means over equal parts of the run.
+A row has the column ``over_time``: ``seconds`` from the start of the run, and by the short name of
+each quantity one value per entry of ``seconds``; or, where several things have the quantity (the
+rate of each stream), such a list by name. Lines join the values, which are means over equal parts
+of the run.
 
-The values are those of one run: nothing says how far another one would lie.
+The values are those of one run: the spread between runs is unknown.
 """
 
 from __future__ import annotations
@@ -19,26 +20,28 @@ from matplotlib.lines import Line2D
 
 from experiments.declare import Figure, Series
 from experiments.records.quantities import quantity
-from figures import panel, plot, style
+from figures import marks, panel, plot, style
 from figures.cells import OVERSUBSCRIBED, Cell, frame, having
+from figures.footers import line_of
 from figures.load import COUNTED, ONE_RUN, Results
+from figures.stated import apart
 from figures.table import cell_at
 from figures.view import View
 
 _PANEL, _WIDE_PANEL = 1.0, 1.35
-# Of the lines of a panel that has several, in their order.
+# Colours and dashes of the lines of a panel that has several, in order.
 _COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.ORANGE, style.SKY, style.PURPLE)
 _DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``; x are seconds."""
+    """Return the drawn cells, in the form of ``figures.cells``; x is in seconds."""
     found = [
         (variant, row)
         for variant, row in results.placed_rows(view.figure)
         if row["valid"] and row["over_time"]
     ]
-    # One run is drawn: that of the first process.
+    # Only one run is drawn: that of the first process.
     found.sort(key=lambda each: (each[1]["repetition"], each[1]["round"]))
     return frame(
         cell
@@ -49,9 +52,9 @@ def select(results: Results, view: View) -> pd.DataFrame:
 
 
 def _cells(figure: Figure, name: str, variant: Series, row: Mapping[str, Any]) -> list[Cell]:
-    """Return the values of a quantity over one run: of each thing that has it."""
+    """Return the values of a quantity over one run, for each thing that has the quantity."""
     run = row["over_time"]
-    values = run[quantity(name).short]
+    values = run[quantity(name).short_label]
     by_line = values if isinstance(values, dict) else {variant: values}
     states = (OVERSUBSCRIBED,) if row["threads"] > row["cores"] else ()
     return [
@@ -65,28 +68,31 @@ def _cells(figure: Figure, name: str, variant: Series, row: Mapping[str, Any]) -
 def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
     shown = view.quantities
+    table, stated = apart(table)
     several = _several(table)
     keys = [
         [Line2D([], [], color=color, ls=dash, lw=style.LINE_WIDTH, label=line)
          for line, (color, dash) in _looks(several).items()]
     ]  # fmt: skip
-    crowded = having(table, OVERSUBSCRIBED).any()
-    # However many there are, one is drawn.
-    footer = [ONE_RUN if each.startswith(COUNTED) else each for each in footer]
-    footer = [*footer, *["grey: more threads than cores"] * bool(crowded)]
+    keys.append(marks.keys_of_stated(stated))
+    oversubscribed = having(table, OVERSUBSCRIBED).any()
+    # Only one run is drawn, whatever the number of runs.
+    told = [ONE_RUN if each.startswith(COUNTED) else each for each in footer[1:]]
+    footer = [line_of(told), *told] if told else footer
+    footer = [*footer, *["grey: more threads than cores"] * bool(oversubscribed)]
     picture, panels = plot.canvas(
         style.NARROW, (len(shown), 1), _WIDE_PANEL if view.extended else _PANEL,
         view.title, keys, footer,
     )  # fmt: skip
     for place, (axes, name) in enumerate(zip(panels, shown, strict=True)):
         own = table[table["panel"] == name]
-        if crowded:
+        if oversubscribed:
             axes.set_facecolor(style.CROWDED)
         if own.empty:
             panel.nothing(axes)
             panel.label_axis(axes, quantity(name).label)
         else:
-            _draw_panel(axes, own, several)
+            _draw_panel(axes, own, stated[stated["panel"] == name], several)
         if place == len(panels) - 1:
             axes.set_xlabel("Time (s)", labelpad=2.0)
         else:
@@ -101,18 +107,21 @@ def _several(table: pd.DataFrame) -> list[str]:
 
 
 def _looks(lines: Sequence[str]) -> dict[str, tuple]:
-    """Return colour and dash of each line, by its place: dashes tell them apart in grey."""
+    """Return colour and dash of each line, by index: dashes tell lines apart in grey."""
     return {
         line: (_COLORS[n % len(_COLORS)], _DASHES[n // 2 % len(_DASHES)])
         for n, line in enumerate(lines)
     }
 
 
-def _draw_panel(axes: Axes, own: pd.DataFrame, several: Sequence[str]) -> None:
-    scale = panel.value_axis(axes, own)
+def _draw_panel(
+    axes: Axes, own: pd.DataFrame, stated: pd.DataFrame, several: Sequence[str]
+) -> None:
+    scale = panel.value_axis(axes, pd.concat([own, stated]))
     looks = _looks(several)
     for line, members in own.groupby("line", sort=False):
         color, dash = looks.get(line, (style.BLACK, "-"))
         axes.plot(members["x"], members["value"] / scale, color=color, ls=dash,
                   lw=style.LINE_WIDTH)  # fmt: skip
+    marks.stated(axes, stated, {}, scale)
     axes.set_xlim(0.0, own["x"].max() + own["x"].min())

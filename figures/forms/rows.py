@@ -1,8 +1,8 @@
-"""Labelled rows: a line a row, sorted by the first quantity, a panel a quantity beside each other.
+"""Labelled rows: a line a row, sorted by the first quantity, with one panel a quantity in a row.
 
-For many lines at one place, where curves would be points at one x and a key would name a dozen of
-them. At several places of a swept setting there is a block of rows for each. A saturated latency is
-a caret at the upper end of its axis, a failed line a red cross at the lower one.
+For many lines at one x, where curves would be single points and a key would name a dozen of them.
+If a swept setting has several values there is a block of rows for each. A saturated latency is a
+caret at the upper end of the axis, a failed line a red cross at the lower end.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ from figures.table import bracket_panel, brackets_of, panel_of
 from figures.view import View
 
 ROW = 0.145
-# Inches that the names of lines may take, between two panels, and beside the last one: half of a
-# number stands beyond the end of its axis.
+# Inches: for the names of lines, at most; between two panels; right of the last panel, where half
+# of a number extends beyond the end of the axis.
 MOST_FOR_NAMES, BETWEEN, RIGHT = 1.75, 0.28, 0.16
 _BLOCK_TITLE = 0.17
-# Points that the bar behind a tied value is high.
+# Height in points of the bar behind a tied value.
 _TIED_BAR = 7.5
 
 
 def select(results: Results, view: View, ties: bool = True, brackets: bool = True) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``.
+    """Return the drawn cells, in the form of ``figures.cells``.
 
     Parameters
     ----------
     results, view
         As of every form.
     ties : bool
-        Whether lines at one x are rivals.
+        Whether lines at one x compete, so that ties are marked.
     brackets : bool
-        Whether the form draws those of rate searches.
+        Whether the form draws the brackets of rate searches.
     """
     found = [panel_of(results, view, name, ties) for name in view.quantities]
     if brackets:
@@ -65,9 +65,9 @@ def select(results: Results, view: View, ties: bool = True, brackets: bool = Tru
 
 
 def at_ends(table: pd.DataFrame, figure: Figure) -> pd.DataFrame:
-    """Return the rows at the lowest and the highest place of series that the paper lacks."""
+    """Return the rows at the lowest and the highest x of the series that the paper lacks."""
     places = table["x"][~table["variant"].isin(figure.lines)]
-    ends = {min(places, key=figure.x.place_of), max(places, key=figure.x.place_of)}
+    ends = {min(places, key=figure.x.sort_key), max(places, key=figure.x.sort_key)}
     return table[table["x"].isin(ends)].reset_index(drop=True)
 
 
@@ -77,9 +77,9 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     looks = plot.looks_of(table, figure)
     shown = plot.panels_of(table, view)
     footer = [*footer, *plot.notes_of(table, view)]
-    # Panels beside each other need the width, whoever asks.
+    # Panels side by side need the wide format in every form.
     width = style.WIDE if view.extended or len(shown) > 1 else style.NARROW
-    place_of = figure.x.place_of if isinstance(figure.x, Sweep) else float
+    place_of = figure.x.sort_key if isinstance(figure.x, Sweep) else float
     blocks = sorted(set(table["x"]), key=place_of) or [0]
     names = {
         line: style.wrapped(look.title, MOST_FOR_NAMES, style.SMALL) for line, look in looks.items()
@@ -106,7 +106,7 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
             labels = ["\n".join(names[line]) for line in order] if place == 0 else []
             axes.set_yticks(range(len(labels)), labels, linespacing=0.95)
             if titled and place == 0:
-                told = figure.told(figure.x.setting, x)
+                told = figure.setting_text(figure.x.setting, x)
                 axes.text(0.0, 1.0 + 0.05 / height, told, transform=axes.transAxes, va="bottom",
                           ha="left", fontsize=style.SMALL, fontweight="bold")  # fmt: skip
     return picture
@@ -151,10 +151,10 @@ def _draw_panel(
     across = blended_transform_factory(axes.transAxes, axes.transData)
     for row, saturated in zip(members.itertuples(), off_scale(members), strict=True):
         place, look = rows[row.line], looks[row.line]
-        crowded = OVERSUBSCRIBED in row.states
-        if crowded:
+        oversubscribed = OVERSUBSCRIBED in row.states
+        if oversubscribed:
             axes.axhspan(place - 0.5, place + 0.5, color=style.CROWDED, lw=0, zorder=0)
-        axes.axhline(place, color="white" if crowded else style.FAINT, lw=0.7, zorder=0.2)
+        axes.axhline(place, color="white" if oversubscribed else style.FAINT, lw=0.7, zorder=0.2)
         if FAILED in row.states:
             marks.edge_mark(axes, 0.0, place, look, False, across)
         elif saturated:
@@ -163,7 +163,7 @@ def _draw_panel(
             _whisker(axes, row, place, look, scale)
             marks.dot(axes, row.value / scale, place, look, row.states)
         elif SCARCE in row.states:
-            # Measured, with too few latencies for the panel's percentile.
+            # Measured, but with too few latencies for the panel's percentile.
             axes.text(0.02, place, "few", transform=across, ha="left", va="center_baseline",
                       fontsize=style.SMALL, color=style.GREY)  # fmt: skip
     for row in bracketed.itertuples():
@@ -183,7 +183,7 @@ def _whisker(axes: Axes, row: NamedTuple, place: int, look: style.Look, scale: f
 
 
 def _bracket(axes: Axes, row: NamedTuple, place: int, look: style.Look, scale: float) -> None:
-    """Draw the bracket of a rate search a little below its row's dot."""
+    """Draw the bracket of a rate search a little below the dot of the row."""
     y = place - 0.33
     high = row.high / scale if row.high == row.high else axes.get_xlim()[1]
     axes.hlines(y, row.low / scale, high, color=look.color, lw=0.8, zorder=2.5)
@@ -200,7 +200,7 @@ def _tied_bars(
     name: str,
     scale: float,
 ) -> None:
-    """Draw a grey bar behind each tied value, from the best one's to its own, and at the best."""
+    """Draw a grey bar from the best value to each tied one, behind them, and at the best."""
     tied = readable_values(members[having(members, TIED)])
     if tied.empty:
         return

@@ -1,12 +1,12 @@
-"""Quantities over the offered rate, from zero to more than is taken: a row of panels a quantity.
+"""Quantities over the offered rate, from zero to beyond saturation: a row of panels a quantity.
 
-Unlike latencies (``over_rate``), rates, shares and queues have a value beyond saturation too, so
-that it is drawn. A column a value of ``Figure.columned``, with a rate axis of its own: what columns
-ask may differ by more than their lines do. Rates and queues stand on linear axes from zero, where a
-proportion is a straight line.
+Unlike latencies (``over_rate``), rates, shares and queue lengths have a meaningful value beyond
+saturation, which is drawn. There is a column for each value of ``Figure.columned``, with a separate
+rate axis: the rates of columns may differ by more than those of their lines. Rates and queues have
+linear axes from zero, where a proportion is a straight line.
 
-A thin upright line marks the closed-loop throughput of each line, which is what the offered rates
-are shares of. Where tuples/s are shown, a grey line through zero is all that was offered.
+A thin upright line marks the closed-loop throughput of each line; the offered rates are shares of
+it. Where tuples/s are shown, a grey line through zero marks the offered rate.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from experiments.records.columns import CLOSED
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
 from figures.cells import OVERSUBSCRIBED, SATURATED, having, joined, readable_values
-from figures.forms import beside, rows
+from figures.forms import rows, side_by_side
 from figures.load import Results
 from figures.table import RATE_UNIT, RATE_UNITS, panel_of
 from figures.view import View
 
 _PANEL, _HEADING = 1.3, 0.17
-# Rates of columns that differ by more have units of their own.
+# If the rates of columns differ by more than this factor, each column has a separate unit.
 _ONE_UNIT = 100.0
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``; x is in tuples/s.
+    """Return the drawn cells, in the form of ``figures.cells``; x is in tuples/s.
 
-    The panel of a closed loop's throughput holds the maxima, their own x.
+    The panel of the closed-loop throughput holds the maxima, with the maximum as x.
     """
-    # No two lines are offered the same rates: only their maxima are compared.
+    # Lines are offered different rates: only their maxima are compared.
     return joined(panel_of(results, view, name, ties=_is_maximum(name)) for name in view.quantities)
 
 
@@ -49,7 +49,7 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
     looks = plot.looks_of(table, view.figure)
     shown = [name for name in plot.panels_of(table, view) if not _is_maximum(name)]
-    columns = beside.columns_of(table, view.figure) or [view.figure.subject]
+    columns = side_by_side.columns_of(table, view.figure) or [view.figure.subject]
     maxima, curves = table[table["panel"].map(_is_maximum)], table[table["panel"].isin(shown)]
     keys = [[plot.handle_of(look) for look in looks.values()]]
     keys.append([*marks.keys_of(curves), *_aids(maxima, curves)])
@@ -59,7 +59,7 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     own_units = [name for name in shown if _differ(of_rows[name])]
     between = plot.BETWEEN_WIDE
     if not own_units:
-        between = beside.numbers_of(curves, curves.iloc[:0], shown, columns[1:])
+        between = side_by_side.numbers_of(curves, curves.iloc[:0], shown, columns[1:])
     picture, panels = plot.canvas(
         width, (len(shown), len(columns)), _PANEL, view.title, keys,
         [*footer, *_notes(table, view, looks)], top=_HEADING if view.figure.columned else 0.0,
@@ -84,7 +84,7 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
 
 
 def _differ(of_row: pd.DataFrame) -> bool:
-    """Say whether the rates of a row of panels differ too much for one unit."""
+    """Return whether the rates of a row of panels differ too much for one unit."""
     if of_row.empty or of_row["unit"].iloc[0] not in RATE_UNITS:
         return False
     largest = readable_values(of_row).groupby("subject")["value"].max()
@@ -92,7 +92,7 @@ def _differ(of_row: pd.DataFrame) -> bool:
 
 
 def _aids(maxima: pd.DataFrame, curves: pd.DataFrame) -> list[Line2D]:
-    """Return the key's entries of the upright lines, and of all that was offered."""
+    """Return the key entries of the upright lines, and of the line of the offered rate."""
     found = []
     if maxima["value"].notna().any():
         found.append(Line2D([], [], color=style.BLACK, lw=0.7, label="closed-loop throughput"))
@@ -102,15 +102,15 @@ def _aids(maxima: pd.DataFrame, curves: pd.DataFrame) -> list[Line2D]:
 
 
 def _notes(table: pd.DataFrame, view: View, looks: Mapping[str, style.Look]) -> list[str]:
-    """Return what the footer says of the points.
+    """Return the notes on the points.
 
-    Where some lines alone have more threads than cores, no place of the axis is theirs: the footer
-    names them. What is saturated has its value like any other point, but for latencies.
+    Where only some lines are oversubscribed, the background cannot show it, so the notes name them.
+    A saturated point has a value like any other, unless it is a latency.
     """
-    crowded = having(table, OVERSUBSCRIBED)
+    oversubscribed = having(table, OVERSUBSCRIBED)
     told = []
-    if crowded.any() and not crowded.all():
-        lines = dict.fromkeys(table["line"][crowded])
+    if oversubscribed.any() and not oversubscribed.all():
+        lines = dict.fromkeys(table["line"][oversubscribed])
         told.append(f"more threads than cores: {', '.join(looks[each].title for each in lines)}")
     without = {SATURATED} if not (table["unit"] == "ms").any() else set()
     without |= {OVERSUBSCRIBED} if told else set()
@@ -119,7 +119,7 @@ def _notes(table: pd.DataFrame, view: View, looks: Mapping[str, style.Look]) -> 
 
 
 def _rate_axis(axes: Axes, here: pd.DataFrame, tops: pd.DataFrame, labelled: bool) -> float:
-    """Prepare the axis of a column's offered rates; return what they are over."""
+    """Prepare the axis of a column's offered rates; return the divisor of the rates."""
     rates = pd.concat([here["x"], tops["value"]]).dropna().astype(float)
     scale, unit = style.rate_unit(rates.max() if len(rates) else 0.0)
     panel.zero_based(axes, rates.max() / scale if len(rates) else 0.0, along="x")
@@ -140,18 +140,18 @@ def _draw_panel(
     across: float,
     alone: bool,
 ) -> None:
-    """Draw one panel: the members of a row of panels that a column has.
+    """Draw one panel: the points of a row of panels that belong to one column.
 
-    Its values are in the unit of the whole row, or `alone` in one of their own.
+    The values share the unit of the whole row unless the panel stands `alone`.
     """
     members = of_row[of_row["subject"] == column]
     if members.empty:
         panel.nothing(axes)
         return
-    scale = panel.value_axis(axes, members, beside=members if alone else of_row)
+    scale = panel.value_axis(axes, members, scaled_with=members if alone else of_row)
     members = members.assign(x=members["x"].astype(float) / across)
     if members["unit"].iloc[0] == RATE_UNIT and not readable_values(members).empty:
-        # As far as the panel goes.
+        # Up to the edge of the panel.
         most = min(members["x"].max(), axes.get_ylim()[1] * scale / across)
         axes.plot([0.0, most], [0.0, most * across / scale], color=style.FAINT, lw=1.2, zorder=0.6,
                   scaley=False, scalex=False)  # fmt: skip

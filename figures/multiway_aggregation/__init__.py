@@ -1,1 +1,1 @@
-"""What no form can say of the multiway aggregation paper: its pictures, a form, a section."""
+"""Figures of the multiway aggregation paper that no common form draws: pictures, form, section."""

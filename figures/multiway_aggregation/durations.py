@@ -1,12 +1,11 @@
-"""Durations of operations, and the rates they foretell: the form of figures 8 and 10.
+"""Durations of operations, and the predicted throughputs: the form of figures 8 and 10.
 
 Above: the mean processor time of an input thread's operation and of the output thread's, both per
-input tuple, one column a variant with two dots. They come from a run of its own that reads clocks
+input tuple, one column a variant with two dots. They come from a separate run that reads clocks
 around blocks of operations; waiting is not counted, nor is a thread that sleeps in a mutex.
 
-Below: the throughput measured without clocks, and the one expected from the bottleneck
-(``experiments.multiway_aggregation.expected``), which follows from the processor times above. It is
-predicted and drawn as a grey dash.
+Below: the throughput measured without clocks, and the throughput that the processor times above
+predict for the bottleneck (``experiments.multiway_aggregation.expected``), drawn as a grey dash.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ ASLEEP = "processor time: who waits, or sleeps in a mutex, uses none"
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``."""
+    """Return the drawn cells, in the form of ``figures.cells``."""
     measured = dots.without_brackets(rows.select(results, view), as_rows=False)
     return with_cells(measured, _expected(results, view))
 
@@ -50,9 +49,9 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     shown = dots.by_unit(plot.panels_of(measured, view))
     picture, panels = dots.columns(view, looks, len(shown), keys, footer)
     for axes, names in zip(panels, shown, strict=True):
-        # What is foretold belongs on the axis too: it may be higher than what was measured.
-        foretold = expected["value"].max() if THROUGHPUT in names else 0.0
-        scale = dots.draw_panel(axes, measured, looks, names, at_least=foretold)
+        # The axis must cover the predictions, which may exceed the measurements.
+        estimate = expected["value"].max() if THROUGHPUT in names else 0.0
+        scale = dots.draw_panel(axes, measured, looks, names, at_least=estimate)
         if THROUGHPUT in names:
             for column, line in enumerate(looks):
                 own = expected[expected["line"] == line]["value"] / scale
@@ -61,7 +60,7 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
 
 
 def _expected(results: Results, view: View) -> list[Cell]:
-    """Return the throughputs to expect from the means of both threads, a cell a line."""
+    """Return the predicted throughputs from the means of both threads, a cell a line."""
     figure = view.figure
     inputs, outputs = (points_of(results, view, name) for name in (INPUT, OUTPUT))
     other = {line_of(p.variant, p.settings, figure): p for p in outputs}

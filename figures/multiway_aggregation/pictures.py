@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from experiments.families.gate.snapshots import GateSnapshot
 from experiments.multiway_aggregation.snapshots import HiveSnapshot, LiveRun
 from figures import marks, nodes, panel, plot, style
+from figures.multiway_aggregation import readings
 from figures.pictures import Picture, in_style
 
 
@@ -44,12 +45,12 @@ def hive_steps(snapshots: Sequence[HiveSnapshot]) -> Picture:
                 axes, snapshot.insert_head, "insertion head", style.VERMILLION, nodes.HEADS
             )
         _threads(axes, snapshot)
-        nodes.told(axes, number, snapshot.told, snapshot.rows, "put out: ")
+        nodes.step_label(axes, number, snapshot.event, snapshot.rows, "put out: ")
     return Picture(figure)
 
 
 def _threads(axes: Axes, snapshot: HiveSnapshot) -> None:
-    """Point from each thread to the first winset of its last tuple."""
+    """Point from each thread to the first winset of the thread's last tuple."""
     places = {winset.label: place for place, winset in enumerate(snapshot.winsets)}
     where: dict[int, list[str]] = {}
     absent = []
@@ -76,18 +77,20 @@ def live_runs(runs: Sequence[LiveRun]) -> Picture:
     """
     valid = [run for run in runs if run.valid]
     columns = list(dict.fromkeys(run.variant for run in runs))
-    crowded = any(run.threads > run.cores for run in runs)
+    oversubscribed = any(run.threads > run.cores for run in runs)
     lines = [f"{len(runs)} runs, by turns; {runs[0].cores} cores, {runs[0].threads} threads"]
     if len(valid) < len(runs):
         lines.append(f"{len(runs) - len(valid)} of {len(runs)} runs are invalid and not drawn")
-    if crowded:
+    if oversubscribed:
         lines.append("grey: more threads than cores")
     titles = [style.look_of("gate", each).title for each in columns]
     names = panel.category_names(titles, style.NARROW - plot.LEFT - plot.RIGHT)
-    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.8, "Live: sorting alone", [], lines,
-                                  below=panel.below_of(names, label=False))  # fmt: skip
+    below = panel.below_of(names, label=False)
+    figure, (axes,) = plot.canvas(
+        style.NARROW, (1, 1), 1.8, "Live: sorting alone", [], [plot.as_one(lines)], below=below
+    )
     panel.categories(axes, names)
-    if crowded:
+    if oversubscribed:
         axes.set_facecolor(style.CROWDED)
     largest = max([run.throughput_tps for run in valid] or [1.0])
     scale, unit = style.rate_unit(largest)
@@ -97,4 +100,4 @@ def live_runs(runs: Sequence[LiveRun]) -> Picture:
     for run in valid:
         x = columns.index(run.variant) + 0.5 * (run.round - 0.5) / rounds - 0.25
         marks.dot(axes, x, run.throughput_tps / scale, style.look_of("gate", run.variant), "")
-    return Picture(figure)
+    return Picture(figure, readings.sentence(runs))

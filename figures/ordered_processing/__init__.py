@@ -1,1 +1,1 @@
-"""What no form can say of the ordered processing paper: the pictures of its notebook."""
+"""Figures of the ordered processing paper that no common form draws: the notebook's pictures."""

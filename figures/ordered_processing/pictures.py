@@ -1,8 +1,7 @@
 """Pictures of a reorder buffer and a hybrid queue step by step, and of short live runs.
 
-They are made from plain snapshots. A box is a slot or a tuple; its edge says what it waits for, and
-so does its colour: dashed while it waits, thick when somebody works on it, thin and grey when it is
-empty.
+They are made from plain snapshots. A box is a slot or a tuple; colour and edge give the state:
+dashed while it waits, thick while a worker processes it, thin and grey when it is empty.
 """
 
 from __future__ import annotations
@@ -16,9 +15,10 @@ from matplotlib.patches import FancyBboxPatch
 from experiments.ordered_processing.snapshots import BufferSnapshot, QueueSnapshot, TimeSpent
 from figures import panel, plot, style
 from figures.forms import stack
+from figures.ordered_processing import readings
 from figures.pictures import Picture, in_style
 
-# State of a box to its face, its edge, the line of the edge and its width.
+# By state of a box: face, edge colour, line style of the edge, width of the edge.
 BOXES = {
     "empty": ("#f0f0f0", style.GREY, "-", 0.5),
     "waiting": ("#ffffff", style.BLUE, "--", 0.9),
@@ -30,7 +30,7 @@ _WIDTH, _HEIGHT = 0.8, 0.62  # of a box, where the next one is 1 away
 
 @in_style
 def buffer_steps(snapshots: Sequence[BufferSnapshot]) -> Picture:
-    """Return a reorder buffer after each step: its slots, and where ``next`` is.
+    """Return a reorder buffer after each step: the slots, and the position of ``next``.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def buffer_steps(snapshots: Sequence[BufferSnapshot]) -> Picture:
             fontsize=style.SMALL,
             arrowprops={"arrowstyle": "->", "lw": 0.6, "color": style.VERMILLION},
         )
-        told = f"{number}. {snapshot.told}"
+        event = f"{number}. {snapshot.event}"
         if snapshot.refused:
-            told += ": too far ahead, try again"
+            event += ": too far ahead, try again"
         if snapshot.sent:
-            told += f"; sent: {', '.join(map(str, snapshot.sent))}"
-        _told(axes, told)
+            event += f"; sent: {', '.join(map(str, snapshot.sent))}"
+        _event_label(axes, event)
     return Picture(figure)
 
 
@@ -90,13 +90,13 @@ def queue_steps(snapshots: Sequence[QueueSnapshot]) -> Picture:
             for tuple_ in snapshot.queues[partition]:
                 _box(axes, place, y, tuple_, "waiting")
                 place += 1.0
-        _told(axes, f"{number}. {snapshot.told}")
+        _event_label(axes, f"{number}. {snapshot.event}")
     return Picture(figure)
 
 
 @in_style
 def worker_time(runs: Sequence[TimeSpent]) -> Picture:
-    """Return where the workers' time went, a bar a scheduler.
+    """Return the breakdown of the workers' time, a bar a scheduler.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def worker_time(runs: Sequence[TimeSpent]) -> Picture:
     titles = [style.look_of("pipeline", run.scheduler).title for run in valid]
     names = panel.category_names(titles, style.NARROW - plot.LEFT - plot.RIGHT)
     title = "Live: worker time by operator"
-    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.6, title, [], lines,
+    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.6, title, [], [plot.as_one(lines)],
                                   below=panel.below_of(names, label=False))  # fmt: skip
     panel.categories(axes, names)
     panel.zero_based(axes, 1.0 / 1.12)
@@ -118,11 +118,11 @@ def worker_time(runs: Sequence[TimeSpent]) -> Picture:
         at = 0.0
         for number, (operator, share) in enumerate(run.shares.items()):
             at = stack.part(axes, x, at, share, number, operator.partition(" ")[0])
-    return Picture(figure)
+    return Picture(figure, readings.sentence(runs))
 
 
 def _panels(count: int, across: float, row: float, up: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many panels, `COLUMNS` beside each other; `row` is in inches."""
+    """Return a figure with `count` panels, `COLUMNS` side by side; `row` is in inches."""
     rows = -(-count // COLUMNS)
     figure = Figure(figsize=(4.6 * COLUMNS, rows * row))
     panels = []
@@ -146,5 +146,5 @@ def _box(axes: Axes, x: float, y: float, label: str, state: str) -> None:
     axes.text(x, y, label, ha="center", va="center", fontsize=style.SMALL)
 
 
-def _told(axes: Axes, told: str) -> None:
-    axes.text(-0.7, 1.15, told, va="top", fontsize=style.FONT_SIZE)
+def _event_label(axes: Axes, event: str) -> None:
+    axes.text(-0.7, 1.15, event, va="top", fontsize=style.FONT_SIZE)

@@ -1,1 +1,1 @@
-"""What no form can say of the PIM-Tree paper: inserts by subindex, and its notebook's pictures."""
+"""Figures of the PIM-Tree paper that no common form draws: inserts by subindex, pictures."""

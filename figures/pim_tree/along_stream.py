@@ -1,8 +1,8 @@
 """Throughput along the stream while keys drift, a curve for each r: the paper's figure 13c.
 
-A row has the column ``along_stream``: tuples/s in each part of a run, in order. Dashed lines are
-where the drift begins and where it ends. A value is the geometric mean over all runs of its place.
-The extended form has the throughput before, during and after the drift, over r.
+A row has the column ``along_stream``: tuples/s in each part of a run, in order. Dashed lines mark
+the start and the end of the drift. A value is the geometric mean over all runs at the same
+setting. The extended form has the throughput before, during and after the drift, over r.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from experiments.families.join.columns import DRIFT_BEGINS, DRIFT_ENDS, STREAM_E
 from experiments.records.quantities import quantity
 from figures import panel, plot, style
 from figures.cells import OVERSUBSCRIBED, Cell, frame, having
-from figures.forms import beside
+from figures.forms import side_by_side
 from figures.load import Results
 from figures.table import cell_at
 from figures.view import View
@@ -30,16 +30,16 @@ _PANEL = 1.6
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``; x is in windows."""
+    """Return the drawn cells, in the form of ``figures.cells``; x is in windows."""
     figure = view.figure
     if view.extended:
-        return beside.select(results, view)
+        return side_by_side.select(results, view)
     found: dict[tuple, list[tuple[Series, Mapping[str, Any]]]] = {}
     for line, row in results.placed_rows(figure):
         if line in figure.lines and row["valid"] and row["along_stream"]:
             place = tuple(row["settings"][sweep.setting] for sweep in figure.free)
             found.setdefault(place, []).append((line, row))
-    # Windows of other profiles make other streams.
+    # Other profiles have other windows, and so other streams; keep the widest window.
     widest = max((place[0] for place in found), default=None)
     return frame(
         cell
@@ -55,7 +55,7 @@ def _cells(figure: Figure, runs: Sequence[tuple[Series, Mapping[str, Any]]]) -> 
     (name,), settings = figure.quantities, row["settings"]
     rates = np.array([each["along_stream"]["tps"] for _, each in runs])
     own = {
-        "line": figure.told(figure.x.setting, settings[figure.x.setting]),
+        "line": figure.setting_text(figure.x.setting, settings[figure.x.setting]),
         "n": len({each["repetition"] for _, each in runs}),
         "states": (OVERSUBSCRIBED,) if row["oversubscribed"] else (),
     }
@@ -69,29 +69,29 @@ def _cells(figure: Figure, runs: Sequence[tuple[Series, Mapping[str, Any]]]) -> 
 def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
     if view.extended:
-        return beside.draw(table, view, footer)
+        return side_by_side.draw(table, view, footer)
     lines = list(dict.fromkeys(table["line"]))
     looks = {line: style.swept_look(place, line) for place, line in enumerate(lines)}
     key = [
         Line2D([], [], color=look.color, ls=look.dash, lw=style.LINE_WIDTH, label=look.title)
         for look in looks.values()
     ]
-    crowded = having(table, OVERSUBSCRIBED).any()
-    footer = [*footer, *["grey: more threads than cores"] * bool(crowded)]
+    oversubscribed = having(table, OVERSUBSCRIBED).any()
+    footer = [*footer, *["grey: more threads than cores"] * bool(oversubscribed)]
     picture, (axes,) = plot.canvas(style.NARROW, (1, 1), _PANEL, view.title, [key], footer)
     if table.empty:
         panel.nothing(axes)
         panel.label_axis(axes, quantity(view.quantities[0]).label)
     else:
-        _draw_panel(axes, table, looks, crowded)
+        _draw_panel(axes, table, looks, oversubscribed)
     return picture
 
 
 def _draw_panel(
-    axes: Axes, table: pd.DataFrame, looks: Mapping[str, style.Look], crowded: bool
+    axes: Axes, table: pd.DataFrame, looks: Mapping[str, style.Look], oversubscribed: bool
 ) -> None:
-    """Draw a curve a line, and where the drift begins and ends."""
-    if crowded:
+    """Draw a curve a line, and the start and the end of the drift."""
+    if oversubscribed:
         axes.set_facecolor(style.CROWDED)
     scale = panel.value_axis(axes, table)
     for place in (DRIFT_BEGINS, DRIFT_ENDS):

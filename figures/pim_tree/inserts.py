@@ -1,8 +1,8 @@
-"""Where inserts go while keys drift, a curve by subindex for each r: the paper's figure 13b.
+"""Inserts by subindex while keys drift, a curve for each r: the paper's figure 13b.
 
-A column a spread of the keys. A row has the column ``inserts``, the share of the inserts that each
-subindex got, in the order of keys. The counts are the same in every run, so one is drawn. The
-extended form has the shares that tell of a curve by one number, over r.
+There is a column for each spread of the keys. A row has the column ``inserts``, the share of the
+inserts that each subindex got, in the order of keys. The counts are the same in every run, so only
+one run is drawn. The extended form has the shares that summarize a curve, over r.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from experiments.declare import Figure, Series
 from experiments.records.quantities import quantity
 from figures import panel, plot, style
 from figures.cells import Cell, frame
-from figures.forms import beside
+from figures.forms import side_by_side
 from figures.load import Results
 from figures.table import cell_at
 from figures.view import View
@@ -30,16 +30,16 @@ _HEADING = 0.17
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``; x is the subindex."""
+    """Return the drawn cells, in the form of ``figures.cells``; x is the subindex."""
     figure = view.figure
     if view.extended:
-        return beside.select(results, view)
+        return side_by_side.select(results, view)
     found: dict[tuple, tuple[Series, Mapping[str, Any]]] = {}
     for line, row in results.placed_rows(figure):
         if row["valid"] and row["inserts"]:
             place = tuple(row["settings"][sweep.setting] for sweep in figure.free)
             found.setdefault(place, (line, row))
-    # Windows of other profiles have fewer subindexes.
+    # Other profiles have other windows, with fewer subindexes; keep the widest window.
     widest = max((place[0] for place in found), default=None)
     return frame(
         cell
@@ -53,8 +53,8 @@ def _cells(figure: Figure, variant: Series, row: Mapping[str, Any]) -> list[Cell
     """Return the share of each subindex in one run."""
     (name,), settings, (column,) = figure.quantities, row["settings"], figure.sweeps
     own = {
-        "subject": figure.told(column.setting, settings[column.setting]),
-        "line": figure.told(figure.x.setting, settings[figure.x.setting]),
+        "subject": figure.setting_text(column.setting, settings[column.setting]),
+        "line": figure.setting_text(figure.x.setting, settings[figure.x.setting]),
         "n": 1,
     }
     return [
@@ -66,7 +66,7 @@ def _cells(figure: Figure, variant: Series, row: Mapping[str, Any]) -> list[Cell
 def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
     if view.extended:
-        return beside.draw(table, view, footer)
+        return side_by_side.draw(table, view, footer)
     lines, columns = (list(dict.fromkeys(table[each])) for each in ("line", "subject"))
     looks = {line: style.swept_look(place, line) for place, line in enumerate(lines)}
     key = [

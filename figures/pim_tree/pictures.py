@@ -1,7 +1,7 @@
 """Pictures of trees and chains at a moment, and of short live runs, from plain snapshots.
 
-Blue is what does not change until it is built anew, orange what new tuples go into; what has
-expired is pale.
+Blue entries are immutable until the index is rebuilt, new tuples go into the orange parts, and
+expired entries are pale.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from experiments.pim_tree.snapshots import (
     PimSnapshot,
     SearchSnapshot,
 )
-from figures import boxes, marks, panel, plot, shares, style
+from figures import boxes, marks, panel, plot, stacked_areas, style
 from figures.boxes import CELL, EXPIRED, HIGH, LINE, MARGIN, MARKED, ROOM, Box
 from figures.pictures import Picture, in_style
-from figures.pim_tree import trees
+from figures.pim_tree import readings, trees
 from figures.pim_tree.trees import FRESH, GAP, LEVEL, STABLE
 
-# Inches: beside a tree for what its levels are, above everything, between leaves that are linked,
+# Inches: room left of a tree for the names of the levels, above everything, between linked leaves,
 # from an input of a merge to the next, between the indexes of a chain.
 _LEFT, _TOP, _LINKED, _INPUT, _APART = 0.72, 0.26, 0.2, 0.37, 0.24
 
@@ -46,18 +46,18 @@ def tree_search(snapshot: SearchSnapshot) -> Picture:
     boxes.legend(figure, {"keys": STABLE, f"counted: below {key}": trees.BELOW})
     centres = trees.tree(axes, tree, _LEFT, tops, STABLE, trees.path_of(snapshot))
     for level, (top, step) in enumerate(zip(tops, steps, strict=True)):
-        boxes.beside(axes, top, "entries" if level == last else f"level {level}")
-        told = f"{step.rank} of {tree.fan_out} below {key}"
-        middle, wide = centres[level][step.node], style.width_of(told, style.SMALL)
+        boxes.side_label(axes, top, "entries" if level == last else f"level {level}")
+        taken = f"{step.rank} of {tree.fan_out} below {key}"
+        middle, wide = centres[level][step.node], style.width_of(taken, style.SMALL)
         if level == last:
             x = min(max(middle, MARGIN + wide / 2), width - MARGIN - wide / 2)
-            axes.text(x, top - HIGH - 0.04, f"{told}:\nbegin there", ha="center", va="top",
+            axes.text(x, top - HIGH - 0.04, f"{taken}:\nbegin there", ha="center", va="top",
                       fontsize=style.SMALL, linespacing=1.05)  # fmt: skip
             continue
         aside = tree.fan_out * CELL / 2 + 0.06
         right = middle + aside + wide + MARGIN < width
         axes.text(middle + (aside if right else -aside), top - HIGH / 2,
-                  f"{told}\n\u2192 child {step.rank}", ha="left" if right else "right",
+                  f"{taken}\n\u2192 child {step.rank}", ha="left" if right else "right",
                   va="center", fontsize=style.SMALL, linespacing=1.05)  # fmt: skip
     return Picture(figure)
 
@@ -67,7 +67,7 @@ def tree_search(snapshot: SearchSnapshot) -> Picture:
 
 @in_style
 def merge_steps(snapshots: tuple[PimSnapshot, MergeSnapshot, PimSnapshot]) -> Picture:
-    """Return a PIM-Tree before, during and after a merge; of a subindex, its leaves.
+    """Return a PIM-Tree before, during and after a merge; a subindex is drawn as leaves only.
 
     Parameters
     ----------
@@ -91,17 +91,17 @@ def _height(snapshot: PimSnapshot) -> float:
 
 
 def _pim_tree(axes: Axes, snapshot: PimSnapshot, top: float) -> None:
-    """Draw T_S, and between its levels the leaves of T_I."""
+    """Draw T_S, and between two of the levels the leaves of T_I."""
     tree, hang = snapshot.stable, snapshot.depth
-    boxes.told(axes, top, snapshot.told)
+    boxes.event_label(axes, top, snapshot.event)
     rows = [top - LINE - row * LEVEL for row in range(len(tree.levels) + 2)]
     fresh = rows.pop(hang + 1)
     centres = trees.tree(axes, tree, _LEFT, rows, STABLE)
     for level in range(len(tree.levels)):
         own = "\n= D_I" if level == hang else ""
-        boxes.beside(axes, rows[level], f"T_S, depth {level}{own}")
-    boxes.beside(axes, fresh, "T_I")
-    boxes.beside(axes, rows[-1], "T_S, entries")
+        boxes.side_label(axes, rows[level], f"T_S, depth {level}{own}")
+    boxes.side_label(axes, fresh, "T_I")
+    boxes.side_label(axes, rows[-1], "T_S, entries")
     wide = tree.fan_out * CELL
     last = None
     for number, leaves in enumerate(snapshot.subindexes):
@@ -122,8 +122,8 @@ def _pim_tree(axes: Axes, snapshot: PimSnapshot, top: float) -> None:
 
 
 def _merge(axes: Axes, snapshot: MergeSnapshot, top: float, fan_out: int) -> None:
-    """Draw both inputs in order, where the merge is in them, and what it has written."""
-    boxes.told(axes, top, snapshot.told)
+    """Draw both inputs in order, the position of the merge in each, and the output so far."""
+    boxes.event_label(axes, top, snapshot.event)
     fresh = frozenset(snapshot.fresh)
     written = [
         trees.entry_box(entry, FRESH if entry in fresh else STABLE) for entry in snapshot.written
@@ -138,7 +138,7 @@ def _merge(axes: Axes, snapshot: MergeSnapshot, top: float, fan_out: int) -> Non
     )  # fmt: skip
     for row, (name, own, words, place) in enumerate(rows):
         y = top - LINE - row * _INPUT
-        boxes.beside(axes, y, name)
+        boxes.side_label(axes, y, name)
         for first in range(0, len(own), fan_out):
             boxes.node(axes, _at(first, fan_out), y, own[first : first + fan_out])
         x = _at(place, fan_out)
@@ -173,9 +173,9 @@ def chain_steps(snapshots: Sequence[ChainSnapshot]) -> Picture:
     boxes.legend(figure, {"live": FRESH, "expired": EXPIRED, "room": ROOM})
     for number, snapshot in enumerate(snapshots):
         top = -_TOP - number * height
-        boxes.told(axes, top, snapshot.told)
+        boxes.event_label(axes, top, snapshot.event)
         for place, (kind, tree) in enumerate(snapshot.subindexes):
-            # As far apart as there is room for.
+            # As far apart as the width allows.
             left = MARGIN + place * (width - 2 * MARGIN + _APART) / length
             axes.text(left, top - LINE, kind, va="top", fontsize=style.SMALL)
             bottom = top - 2 * LINE - 0.04 - deepest * LEVEL
@@ -190,7 +190,7 @@ def chain_steps(snapshots: Sequence[ChainSnapshot]) -> Picture:
 
 @in_style
 def joins_by_window(runs: Sequence[JoinRun]) -> Picture:
-    """Return the throughput of each join over windows that grow.
+    """Return the throughput of each join over growing windows.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def joins_by_window(runs: Sequence[JoinRun]) -> Picture:
         lines.append(f"{len(runs) - len(valid)} of {len(runs)} runs are invalid and not drawn")
     keys = [plot.handle_of(look) for look in looks.values()]
     figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.9, "Live: joins over growing windows",
-                                  [keys], lines)  # fmt: skip
+                                  [keys], [plot.as_one(lines)])  # fmt: skip
     rates = [run.throughput_tps for run in valid]
     scale, unit = style.rate_unit(max(rates, default=1.0))
     panel.log_axis(axes, np.array(rates) / scale)
@@ -219,12 +219,12 @@ def joins_by_window(runs: Sequence[JoinRun]) -> Picture:
                   lw=plot.width_of_line(look), zorder=2)  # fmt: skip
         for window, rate in own:
             marks.dot(axes, window, rate, look, "")
-    return Picture(figure)
+    return Picture(figure, readings.sentence(runs))
 
 
 @in_style
 def inserts_by_subindex(found: Sequence[Inserts]) -> Picture:
-    """Return where inserts went, a panel a drift: a bar a subindex, and the equal share.
+    """Return the distribution of inserts, a panel a drift: a bar a subindex, and the equal share.
 
     Parameters
     ----------
@@ -238,4 +238,5 @@ def inserts_by_subindex(found: Sequence[Inserts]) -> Picture:
     color = style.look_of("join", "pim-tree").color
     title = "Live: where inserts go while keys drift"
     labels = ("Subindex", "Share of inserts")
-    return Picture(shares.draw(title, lines, parts, [color] * len(found), labels))
+    figure = stacked_areas.draw(title, lines, parts, [color] * len(found), labels)
+    return Picture(figure, readings.inserts_sentence(found))

@@ -1,6 +1,6 @@
 """Nodes and trees as rows of boxes.
 
-A row of boxes is a node or a leaf, a box a key; an empty box has room for one.
+A row of boxes is a node or a leaf, a box a key; an empty box is a free slot.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from experiments.pim_tree.snapshots import Entries, Entry, SearchSnapshot, TreeS
 from figures import style
 from figures.boxes import CELL, EXPIRED, HIGH, PALE, ROOM, Box, line, node
 
-# What a box is to its face: of what never changes, of what new tuples go into, of what is counted.
+# Faces of boxes: for entries that never change, for new tuples, and for counted keys.
 STABLE, FRESH = style.mixed(style.BLUE, 0.72), style.mixed(style.ORANGE, 0.5)
 BELOW = style.mixed(style.GREEN, 0.6)
 INFINITE = "\u221e"
@@ -23,7 +23,7 @@ GAP, LEVEL = 0.05, 0.46
 
 
 class Path(NamedTuple):
-    """A search: its node on each level, and how many keys it counted there."""
+    """The path of a search: the node on each level, and the number of keys counted there."""
 
     nodes: Sequence[int]
     ranks: Sequence[int]
@@ -39,24 +39,24 @@ def path_of(snapshot: SearchSnapshot) -> Path:
 
 
 def entry_box(entry: Entry, face: str) -> Box:
-    """Return the box of an entry, pale where its tuple has left the window."""
+    """Return the box of an entry, pale if the tuple has left the window."""
     return Box(str(entry.key), face) if entry.live else Box(str(entry.key), EXPIRED, PALE)
 
 
 def leaf_boxes(leaf: Entries, fan_out: int, face: str) -> list[Box]:
-    """Return the boxes of a leaf, those behind its last entry filled with +oo."""
+    """Return the boxes of a leaf, padded with +oo after the last entry."""
     padding = [Box(INFINITE, ROOM, PALE)] * (fan_out - len(leaf))
     return [entry_box(entry, face) for entry in leaf] + padding
 
 
 def inner_boxes(keys: Sequence[int | None], face: str) -> list[Box]:
-    """Return the boxes of an inner node, whose keys are no entries: paler than these."""
+    """Return the boxes of an inner node, paler than a leaf's because the keys are no entries."""
     face = style.mixed(face, 0.55)
     return [Box(INFINITE if key is None else str(key), face) for key in keys]
 
 
 def width_of(leaves: int, fan_out: int) -> float:
-    """Return how wide so many leaves are beside each other."""
+    """Return the width in inches of this many leaves side by side."""
     return leaves * fan_out * CELL + (leaves - 1) * GAP
 
 
@@ -94,9 +94,9 @@ def tree(
         Of a board.
     shown : TreeSnapshot
     left : float
-        Where its first leaf begins.
+        Position of the left edge of the first leaf.
     tops : sequence of float
-        Upper edge of each level, that of the leaves last.
+        Upper edge of each level, the leaves last.
     face : str
     path : Path
 

@@ -1,1 +1,1 @@
-"""Figures of "ScaleJoin" that no form can say, and the pictures of its notebook."""
+"""Figures of "ScaleJoin" that no common form draws, and the pictures of the notebook."""

@@ -1,7 +1,7 @@
-"""What one join compares a second more than each other one: the paper's figure 6c.
+"""The lead of one join over each other one in comparisons a second: the paper's figure 6c.
 
-The first line of the figure is held against every other, at each place and process by process: what
-spreads are the differences. Above 0 the first line is ahead.
+The first line of the figure is compared with every other line, at each x and process by process:
+the spread is that of the differences. Above 0 the first line is ahead.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from figures.table import panel_of, x_of
 from figures.view import View
 
 _PANEL = 1.5
-# Of the axis' length, as a ratio of places: what two lines stand apart, so that neither covers the
-# other's spread.
+# Horizontal distance between two lines, as a share of the axis' length and a ratio of x, so that
+# neither covers the spread of the other.
 _APART = 0.02
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``."""
+    """Return the drawn cells, in the form of ``figures.cells``."""
     panels = (panel_of(results, view, name, ties=False) for name in view.quantities)
     return joined(_differences(cells, results, view) for cells in panels)
 
 
 def _differences(cells: Sequence[Cell], results: Results, view: View) -> list[Cell]:
-    """Return the cells of a panel less those of the first line, where that has one at their x."""
+    """Return the cells of a panel minus those of the first line at the same x, where it has one."""
     figure = view.figure
     values = {
         (point.variant, x_of(point, figure)): point.values
@@ -69,11 +69,11 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
         return picture
     room = style.NARROW - plot.LEFT - plot.RIGHT
     panel.x_axis(axes, table, names, room, True, False)
-    panel.crowded_places(axes, table)
+    panel.shade_oversubscribed(axes, table)
     ends = table[["value", "low", "high"]].to_numpy(float)
     scale, unit = style.rate_unit(float(abs(ends[ends == ends]).max()), table["unit"].iloc[0])
     low, high = min(0.0, ends[ends == ends].min()), max(0.0, ends[ends == ends].max())
-    # Where nothing differs there is no length of the axis to take a share of.
+    # If all values are equal, the axis has no length to take a share of.
     beyond = 0.08 * (high - low) or scale
     axes.set_ylim((low - beyond) / scale, (high + beyond) / scale)
     axes.axhline(0.0, color=style.GREY, lw=0.6)

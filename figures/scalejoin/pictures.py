@@ -1,7 +1,7 @@
 """Pictures of a ScaleJoin and of chains of cores at a moment, and of short live runs.
 
-They are made from plain snapshots. Blue is R, orange is S; what a picture points at has a thick
-edge.
+They are made from plain snapshots. Blue is R, orange is S; a thick edge marks the element that a
+picture is about.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from experiments.scalejoin.snapshots import (
     Thread,
     Visit,
 )
-from figures import boxes, nodes, shares, style
+from figures import boxes, nodes, stacked_areas, style
 from figures.boxes import EXPIRED, HIGH, LINE, MARGIN, MARKED, PALE, ROOM, Box
 from figures.pictures import Picture, in_style
+from figures.scalejoin import readings
 from figures.short_runs import Dot, by_column, left_out
 
 FACES = {"R": style.mixed(style.BLUE, 0.72), "S": style.mixed(style.ORANGE, 0.5)}
 NEWEST = style.BLUE
-# Inches: of a legend's row, of a thread's name, of what its windows are called; from one box with
-# the name of a tuple to the next, of a tuple in a gate, of a pair, of a circle, of a thread's row.
+# Inches: of a legend's row, of a thread's name, of the names of windows; from one box with the
+# name of a tuple to the next, of a tuple in a gate, of a pair, of a circle, of a thread's row.
 _LEGEND, _LEFT, _WINDOW = 0.19, 0.74, 0.26
 _CELL, _TUPLE, _PAIR, _RADIUS, _THREAD = 0.19, 0.44, 0.35, 0.055, 0.5
 _BETWEEN = 0.03
-# And of a chain: from a row of boxes to the next, beside it in a core, around it.
+# The same for a chain: from a row of boxes to the next, the names in a core, gaps, the margin.
 _ROW, _NAMED, _APART, _AROUND = 0.23, 0.24, 0.1, 0.07
 
 
@@ -56,7 +57,7 @@ def gate_steps(snapshots: Sequence[GateSnapshot]) -> Picture:
 
 @in_style
 def join_steps(snapshots: Sequence[JoinSnapshot]) -> Picture:
-    """Return a ScaleJoin at each of these moments: its gates, and what threads did with tuples.
+    """Return a ScaleJoin at each of these moments: the gates, and each thread's work on tuples.
 
     Parameters
     ----------
@@ -110,8 +111,8 @@ def _legend(figure: Figure) -> None:
         Patch(facecolor=EXPIRED, edgecolor=style.GREY, lw=0.4, label="leaves the window"),
     ]
     states = [
-        Patch(facecolor=ROOM, edgecolor=edge, ls=line, lw=thick, label=f"in a gate: {told}")
-        for state, told in (("passed", "passed on"), ("ready", "ready"), ("waiting", "waits"))
+        Patch(facecolor=ROOM, edgecolor=edge, ls=line, lw=thick, label=f"in a gate: {label}")
+        for state, label in (("passed", "passed on"), ("ready", "ready"), ("waiting", "waits"))
         for _, edge, line, thick in [nodes.BOXES[state]]
     ]
     for row, handles in enumerate(((*kept, *done), (*kinds, *states))):
@@ -130,10 +131,10 @@ def _join(
     sides: dict[str, str],
 ) -> None:
     """Draw a join: a column a tuple, the first gate, a row a thread, the second gate."""
-    boxes.told(axes, top, snapshot.told)
+    boxes.event_label(axes, top, snapshot.event)
     middles = {each: _LEFT + (place + 0.5) * column for place, each in enumerate(sides)}
     y = top - LINE - 0.04
-    boxes.beside(axes, y, "SG_in")
+    boxes.side_label(axes, y, "SG_in")
     for each in snapshot.tuples:
         _in_gate(axes, middles[each.name] - _TUPLE / 2, y, _TUPLE, each)
     for number, thread in enumerate(snapshot.threads):
@@ -141,7 +142,7 @@ def _join(
         _thread(axes, thread, number, own, middles, sides)
         _windows(axes, thread, _LEFT + len(sides) * column + 0.08, own)
     y -= 0.32 + len(snapshot.threads) * _THREAD
-    boxes.beside(axes, y, "SG_out")
+    boxes.side_label(axes, y, "SG_out")
     for later, pairs in _by_later(snapshot).items():
         for place, pair in enumerate(pairs):
             line, at = divmod(place, across)
@@ -151,7 +152,7 @@ def _join(
 
 
 def _in_gate(axes: Axes, left: float, top: float, wide: float, shown: Arrived | Pair) -> None:
-    """Draw a tuple or a pair in a gate; its edge is its state."""
+    """Draw a tuple or a pair in a gate; the edge shows the state."""
     if isinstance(shown, Arrived):
         label, face = f"{shown.name} ({shown.timestamp})", FACES[shown.side]
     else:
@@ -171,7 +172,7 @@ def _thread(
     middles: dict[str, float],
     sides: dict[str, str],
 ) -> None:
-    """Draw what a thread did with each tuple."""
+    """Draw the work of a thread on each tuple."""
     words = f"thread {number}\n{thread.comparisons} compared"
     axes.text(MARGIN, top - 0.17, words, va="center", fontsize=style.SMALL, linespacing=1.05)
     y = top - _RADIUS - 0.02
@@ -190,7 +191,7 @@ def _thread(
 
 
 def _windows(axes: Axes, thread: Thread, left: float, top: float) -> None:
-    """Draw what a thread keeps."""
+    """Draw the windows of a thread."""
     for row, (name, kept) in enumerate((("R", thread.r), ("S", thread.s))):
         at = top - row * (HIGH + 0.03)
         axes.text(left, at - HIGH / 2, f"W_{name}", va="center", fontsize=style.SMALL)
@@ -198,14 +199,14 @@ def _windows(axes: Axes, thread: Thread, left: float, top: float) -> None:
 
 
 def _centred(middle: float, row: Sequence[Box]) -> float:
-    """Return where a row of boxes begins."""
+    """Return the left end of a row of boxes centred on `middle`."""
     return middle - (len(row) * _CELL - _BETWEEN) / 2
 
 
 def _row(
     axes: Axes, left: float, top: float, row: Sequence[Box], marked: Sequence[bool] = ()
 ) -> None:
-    """Draw boxes side by side, each with a frame of its own."""
+    """Draw boxes side by side, each with a frame."""
     for place, box in enumerate(row):
         pointed = bool(marked) and marked[place]
         boxes.node(axes, left + place * _CELL, top, [box], pointed, _CELL - _BETWEEN)
@@ -216,7 +217,7 @@ def _row(
 
 @in_style
 def chain_steps(snapshots: Sequence[ChainSnapshot]) -> Picture:
-    """Return chains of cores at these moments: which tuples are where, and which are under way.
+    """Return chains of cores at these moments: the tuples in each core, and those in flight.
 
     Parameters
     ----------
@@ -224,12 +225,12 @@ def chain_steps(snapshots: Sequence[ChainSnapshot]) -> Picture:
     """
     cores = [core for snapshot in snapshots for core in snapshot.cores]
     most = max(len(row) for core in cores for row in (core.r, core.s, core.handed_on))
-    under_way = max(len(row) for core in cores for row in (core.from_left, core.from_right))
+    in_flight = max(len(row) for core in cores for row in (core.from_left, core.from_right))
     length = len(snapshots[0].cores)
-    between = max(under_way, 1) * _CELL + 2 * _APART
+    between = max(in_flight, 1) * _CELL + 2 * _APART
     room = most * _CELL + _NAMED + _AROUND
     width = max(style.WIDE, 2 * MARGIN + length * (room + between) + between)
-    # Cores are as wide as there is room for.
+    # Cores are as wide as the figure allows.
     room = (width - 2 * MARGIN - between) / length - between
     heights = [LINE + 0.18 + _height_of(snapshot) for snapshot in snapshots]
     figure, axes = boxes.board(width, 0.26 + sum(heights))
@@ -238,9 +239,9 @@ def chain_steps(snapshots: Sequence[ChainSnapshot]) -> Picture:
     for number, snapshot in enumerate(snapshots):
         top = -0.26 - sum(heights[:number])
         title = style.look_of("theta_join", snapshot.variant).title
-        told = f"{title}, {snapshot.told}: R's tuple {snapshot.newest} has met"
-        told += f" {len(snapshot.met)} of the {snapshot.before} in the window of S"
-        boxes.told(axes, top, told)
+        event = f"{title}, {snapshot.event}: R's tuple {snapshot.newest} has met"
+        event += f" {len(snapshot.met)} of the {snapshot.before} in the window of S"
+        boxes.event_label(axes, top, event)
         for place, core in enumerate(snapshot.cores):
             left = MARGIN + between + place * (room + between)
             _core(axes, snapshot, core, place, left, top - LINE - 0.04, room)
@@ -249,7 +250,7 @@ def chain_steps(snapshots: Sequence[ChainSnapshot]) -> Picture:
 
 
 def _height_of(snapshot: ChainSnapshot) -> float:
-    """Return how high its cores are: with a third row where something was handed on."""
+    """Return the height of the cores: a third row is needed if something was handed on."""
     return LINE + (2 + any(core.handed_on for core in snapshot.cores)) * _ROW + 0.03
 
 
@@ -262,7 +263,7 @@ def _core(
     top: float,
     room: float,
 ) -> None:
-    """Draw a core: R's newest tuples on the left, S's on the right, as they come."""
+    """Draw a core: R's newest tuples on the left, S's on the right, in order of arrival."""
     high = _height_of(snapshot)
     axes.add_patch(
         FancyBboxPatch(
@@ -299,12 +300,12 @@ def _ways(
     room: float,
     between: float,
 ) -> None:
-    """Draw the way of R into a core and that of S, with the tuples that are under way."""
+    """Draw the channels of R and of S into a core, with the tuples in flight."""
     core = snapshot.cores[place]
     right, arrow = left + room, {"arrowstyle": "->", "lw": 0.7, "color": style.GREY,
                                  "shrinkA": 0, "shrinkB": 0}  # fmt: skip
     ways = (
-        # What was sent first is next to the core.
+        # The tuple sent first is next to the core.
         (left - between, left, top - LINE, [_of_r(snapshot, n) for n in reversed(core.from_left)]),
         (right + between, right, top - LINE - _ROW,
          [Box(str(n), FACES["S"]) for n in core.from_right]),
@@ -327,20 +328,22 @@ def comparisons_by_threads(runs: Sequence[JoinRun]) -> Picture:
     runs : sequence of JoinRun
     """
     dots = [
-        Dot(run.variant, run.threads, run.comparisons_ps, run.valid, run.crowded) for run in runs
+        Dot(run.variant, run.threads, run.comparisons_ps, run.valid, run.oversubscribed)
+        for run in runs
     ]
     title, axis = "Live: comparisons by processing threads", "Processing threads"
-    return by_column("theta_join", dots, "c/s", title, "Comparisons", axis)
+    picture = by_column("theta_join", dots, "c/s", title, "Comparisons", axis)
+    return Picture(picture.figure, readings.sentence(runs))
 
 
 @in_style
 def work_of_threads(runs: Sequence[JoinRun]) -> Picture:
-    """Return how comparisons are shared out among threads, a panel a join.
+    """Return the distribution of comparisons over threads, a panel a join.
 
     Parameters
     ----------
     runs : sequence of JoinRun
-        One a join.
+        One run for each join.
     """
     valid = [run for run in runs if run.valid]
     looks = [style.look_of("theta_join", run.variant) for run in valid]
@@ -348,4 +351,5 @@ def work_of_threads(runs: Sequence[JoinRun]) -> Picture:
     lines = ["comparisons of each processing thread in a run of an instant", *left_out(runs)]
     colors, labels = [look.color for look in looks], ("Processing thread", "Share of comparisons")
     title = "Live: who compares how much"
-    return Picture(shares.draw(title, lines, parts, colors, labels))
+    figure = stacked_areas.draw(title, lines, parts, colors, labels)
+    return Picture(figure, readings.work_sentence(runs))

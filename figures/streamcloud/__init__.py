@@ -1,1 +1,1 @@
-"""Pictures of "StreamCloud", for its notebook and the report."""
+"""Pictures of "StreamCloud", for the notebook and the report."""

@@ -1,6 +1,6 @@
-"""An abstract query: its operators row by row, and what flows between them.
+"""An abstract query: the operators row by row, and the streams between them.
 
-Measured in inches, from the upper left corner on; down is below 0.
+All lengths are in inches from the upper left corner; y below it is negative.
 """
 
 from __future__ import annotations
@@ -17,42 +17,43 @@ from figures import style
 
 INPUT = "input"
 STATEFUL, STATELESS = style.mixed(style.BLUE, 0.8), "#ffffff"
-# A row of letters, of small ones; from one row of the query to the next, at least; what an arrow
-# needs between two boxes; an input or output, and how wide an input is beside an operator.
+# Heights of a row of letters and of a row of small ones; the minimum distance between rows of the
+# query; the length of an arrow; the height of an input or output; the width of an input that is
+# next to an operator.
 LINE, SMALL_LINE = 0.13, 0.112
 _PITCH, _ARROW, _END, _INPUT = 0.63, 0.23, 0.3, 0.52
 
 
 class Span(NamedTuple):
-    """A stretch from left to right, or from top to bottom; down is below 0."""
+    """An interval from left to right, or from top to bottom; down is negative."""
 
     first: float
     last: float
 
     @property
     def middle(self) -> float:
-        """Where its middle is."""
+        """The middle of the interval."""
         return (self.first + self.last) / 2
 
     @property
     def size(self) -> float:
-        """How long it is."""
+        """The length of the interval."""
         return abs(self.last - self.first)
 
     def moved(self, by: float) -> Span:
-        """Return it somewhere else."""
+        """Return the interval moved by so many inches."""
         return Span(self.first + by, self.last + by)
 
 
 class Rows:
-    """Rows of a query: what stands on each, how high it is, and where its middle is.
+    """Rows of a query: contents, heights and middles.
 
     Attributes
     ----------
     of : dict of str to int
-        By operator and input, its row.
+        Row by name of an operator or input.
     middles : list of float
-        By row, below the top of the query.
+        Middle of each row, below the top of the query.
     height : float
     """
 
@@ -77,7 +78,7 @@ class Rows:
         self.height = _END / 2 - self.middles[-1]
 
     def _placed(self) -> dict[str, Span]:
-        """Return from where to where each operator and input is, from the left of the query on."""
+        """Return the interval of each operator and input, from the left edge of the query."""
         found = {}
         for row in range(max(self.of.values()) + 1):
             own = [each for each in self.drawn.operators if self.of[each.name] == row]
@@ -97,7 +98,7 @@ class Rows:
         return self.places[name].size - 0.1
 
     def height_of(self, name: str) -> float:
-        """Return how high the box of an operator is."""
+        """Return the height of an operator's box."""
         if self.operators[name].kind == INPUT:
             return _END
         return LINE + (len(self.lines[name]) - 1) * SMALL_LINE + 0.07
@@ -115,7 +116,7 @@ class Rows:
 
 
 def _lines_of(operator: OperatorBox, room: float) -> list[str]:
-    """Return what stands in the box of an operator, or in the place of an input."""
+    """Return the text lines in the box of an operator, or at an input."""
     if operator.kind == INPUT:
         return [shortened(operator.name, room + 0.08, style.SMALL)]
     first = shortened(operator.name, room, style.FONT_SIZE, bold=True)
@@ -123,7 +124,7 @@ def _lines_of(operator: OperatorBox, room: float) -> list[str]:
 
 
 def draw_query(axes: Axes, rows: Rows, left: float, top: float) -> None:
-    """Draw boxes for operators, and arrows with the columns that flow."""
+    """Draw boxes for operators, and arrows with the columns of the streams."""
     arrow = {"arrowstyle": "-|>", "lw": 0.7, "color": style.BLACK, "shrinkA": 0, "shrinkB": 0,
              "mutation_scale": 6}  # fmt: skip
     for each in rows.drawn.operators:
@@ -152,7 +153,7 @@ def draw_query(axes: Axes, rows: Rows, left: float, top: float) -> None:
 
 
 def _flows(axes: Axes, columns: Sequence[str], x: float, room: Span, up: float) -> None:
-    """Write beside an arrow, just below where it begins, which columns flow."""
+    """Write the columns of a stream next to the upper end of the arrow."""
     words = ", ".join(columns[1:])
     wide, beside = style.width_of(words, style.SMALL), 0.05
     before, behind = x - room.first - beside, room.last - x - beside
@@ -185,7 +186,7 @@ def _draw_operator(axes: Axes, rows: Rows, operator: OperatorBox, left: float, t
 
 
 def shortened(text: str, width: float, size: float, bold: bool = False) -> str:
-    """Return as much of a text as fits."""
+    """Return a text, shortened to fit `width`."""
     if style.width_of(text, size, bold) <= width:
         return text
     while text and style.width_of(f"{text}…", size, bold) > width:

@@ -23,16 +23,17 @@ from figures import boxes, panel, plot, style
 from figures.boxes import EXPIRED, HIGH, MARGIN, MARKED, PALE, ROOM, Box
 from figures.pictures import Picture, in_style
 from figures.short_runs import Dot, by_column
+from figures.streamcloud import readings
 
 NUMBER, LETTER = style.mixed(style.BLUE, 0.72), style.mixed(style.ORANGE, 0.5)
-# Inches: a tuple, a pair, from one to the next; a row, around rows; the words of a progress, the
-# number of a sender, and what comes; between columns.
+# Inches: a tuple, a pair, the gap between boxes; a row, the margin around rows; the text of a
+# progress, the number of a sender, the arriving tuple; the gap between columns.
 _TUPLE, _PAIR, _BETWEEN = 0.19, 0.33, 0.03
 _ROW, _AROUND, _PROGRESS, _SENDER, _CAME, _APART = 0.2, 0.08, 0.36, 0.17, 0.52, 0.18
 _TITLE, _HEAD, _LEGEND = 0.2, 0.17, 0.24
-# And of a grid: a pair, what stands above it.
+# The same for a grid: a pair, and the room above the grid.
 _CELL, _ABOVE = 0.152, 0.52
-# Instances take turns with these, darker ones first.
+# Colours of instances in turn, darker ones first.
 COLORS = [
     style.mixed(color, white)
     for white in (0.45, 0.75)
@@ -49,7 +50,7 @@ MERGERS = {
 
 
 class _Column(NamedTuple):
-    """A column of a table of steps: its title, where it begins, and how wide it is."""
+    """A column of a table of steps: title, left end, and width."""
 
     title: str
     left: float
@@ -58,12 +59,12 @@ class _Column(NamedTuple):
 
 @in_style
 def steps(shown: Sequence[MergerSteps]) -> Picture:
-    """Return instances step by step: what waits, what is in the windows, what comes out.
+    """Return instances step by step: waiting tuples, the contents of windows, and the output.
 
     Parameters
     ----------
     shown : sequence of MergerSteps
-        Of the same sides.
+        All with the same sides.
     """
     every = [step for each in shown for step in each.steps]
     columns = list(_columns(every))
@@ -72,7 +73,7 @@ def steps(shown: Sequence[MergerSteps]) -> Picture:
     heights = [_TITLE + _HEAD + len(each.steps) * row + 0.1 for each in shown]
     own = columns[-1].left + columns[-1].width + MARGIN
     width = max(style.WIDE, own)
-    # Beside each other, where there is room for that.
+    # Side by side if the width allows.
     beside = own * len(shown) <= width
     figure, axes = boxes.board(width, _LEGEND + (max(heights) if beside else sum(heights)))
     faces = {"number": NUMBER}
@@ -124,9 +125,9 @@ def _block(
 ) -> None:
     """Draw one instance: a title, a head, a row a step."""
     left = columns[0].left
-    boxes.told(axes, top, shown.told, left)
+    boxes.event_label(axes, top, shown.title, left)
     if shown.missing:
-        x = left + style.width_of(shown.told, style.FONT_SIZE, bold=True) + 0.15
+        x = left + style.width_of(shown.title, style.FONT_SIZE, bold=True) + 0.15
         axes.text(x, top, "missing:", va="top", color=style.readable(MARKED))
         x += style.width_of("missing:", style.FONT_SIZE) + 0.08
         _boxes(axes, x, top + 0.02, [Box(pair, ROOM) for pair in shown.missing], marked=True)
@@ -162,7 +163,7 @@ def _step(
 
 
 def _senders(axes: Axes, side: SideLook, left: float, top: float) -> None:
-    """Draw what waits of each sender, and behind it how far the sender is."""
+    """Draw the waiting tuples of each sender, followed by the sender's progress."""
     most = 0.0
     for number, sender in enumerate(side.senders):
         y = top - number * _ROW
@@ -177,9 +178,9 @@ def _senders(axes: Axes, side: SideLook, left: float, top: float) -> None:
                   fontsize=style.SMALL, color=style.GREY)  # fmt: skip
 
 
-def _progress(told: str) -> str:
-    """Return up to which time something is known, in words."""
-    return told if told in ("", "end") else f"< {told}"
+def _progress(time: str) -> str:
+    """Return a progress (the time up to which the input is known) as text."""
+    return time if time in ("", "end") else f"< {time}"
 
 
 def _face(name: str) -> str:
@@ -189,7 +190,7 @@ def _face(name: str) -> str:
 
 
 def _boxes(axes: Axes, left: float, top: float, row: Sequence[Box], marked: bool = False) -> None:
-    """Draw boxes side by side, each with a frame of its own."""
+    """Draw boxes side by side, each with a frame."""
     for box in row:
         boxes.node(axes, left, top, [box], marked, _wide(box.label) - _BETWEEN)
         left += _wide(box.label)
@@ -200,7 +201,7 @@ def _boxes(axes: Axes, left: float, top: float, row: Sequence[Box], marked: bool
 
 @in_style
 def grids(shown: Sequence[GridSnapshot]) -> Picture:
-    """Return which instance compares which pair, a panel a grid.
+    """Return the assignment of pairs to instances, a panel a grid.
 
     Parameters
     ----------
@@ -214,7 +215,7 @@ def grids(shown: Sequence[GridSnapshot]) -> Picture:
     apart = 0.25
     width = max(style.WIDE, sum(wide) + apart * (len(shown) - 1) + 2 * MARGIN)
     figure, axes = boxes.board(width, _ABOVE + high + MARGIN)
-    # Where there is more room than they need, it is between them.
+    # Spread any spare width between the grids.
     apart = (width - 2 * MARGIN - sum(wide)) / max(len(shown) - 1, 1)
     left = MARGIN
     for each, own in zip(shown, wide, strict=True):
@@ -225,7 +226,7 @@ def grids(shown: Sequence[GridSnapshot]) -> Picture:
 
 def _grid(axes: Axes, shown: GridSnapshot, left: float) -> None:
     title = f"{shown.instances} instances: {shown.rows} × {shown.columns}"
-    boxes.told(axes, -0.04, title, left)
+    boxes.event_label(axes, -0.04, title, left)
     axes.text(left, -0.19, _copies(shown), va="top", fontsize=style.SMALL)
     top = -_ABOVE
     for place, name in enumerate(shown.right):
@@ -262,15 +263,17 @@ def throughput_by_instances(runs: Sequence[StrategyRun]) -> Picture:
     runs : sequence of StrategyRun
     """
     dots = [
-        Dot(run.strategy, run.instances, run.throughput_tps, run.valid, run.crowded) for run in runs
+        Dot(run.strategy, run.instances, run.throughput_tps, run.valid, run.oversubscribed)
+        for run in runs
     ]
     title, axis = "Live: throughput by instances", "Instances of each stage"
-    return by_column("streamcloud", dots, "t/s", title, "Throughput", axis)
+    picture = by_column("streamcloud", dots, "t/s", title, "Throughput", axis)
+    return Picture(picture.figure, readings.sentence(runs))
 
 
 @in_style
 def lost_by_lag(runs: Sequence[Lost]) -> Picture:
-    """Return the share of the rows that did not come out, by how late rows between instances come.
+    """Return the share of lost output rows, by the delay of rows between instances.
 
     Parameters
     ----------
@@ -283,7 +286,7 @@ def lost_by_lag(runs: Sequence[Lost]) -> Picture:
     if other:
         lines.append(f"{other:,} rows came out that it does not")
     title = "Live: what mergers lose where rows come late"
-    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.6, title, [keys], lines)
+    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.6, title, [keys], [plot.as_one(lines)])
     lags = sorted({run.behind for run in runs})
     panel.categories(axes, [str(each) for each in lags])
     panel.zero_based(axes, max([100 * run.missing / run.wanted for run in runs] + [1.0]))
@@ -294,4 +297,4 @@ def lost_by_lag(runs: Sequence[Lost]) -> Picture:
                for run in runs if run.merger == merger]  # fmt: skip
         axes.plot(*zip(*own, strict=True), color=look.color, ls=look.dash, marker=look.marker,
                   ms=style.MARKER_SIZE, lw=style.LINE_WIDTH, clip_on=False, zorder=2)  # fmt: skip
-    return Picture(figure)
+    return Picture(figure, readings.lost_sentence(runs))

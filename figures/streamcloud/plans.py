@@ -1,7 +1,7 @@
-"""Pictures of an abstract query and of its plans beside it, row by row.
+"""Pictures of an abstract query and of plans for it, side by side, row by row.
 
-A plan stands to the right of its query, each operator on the row that it has there, so that one
-sees where the query is cut. Everything is measured in inches, from the upper left corner on.
+A plan is drawn to the right of its query, each operator on the same row as in the query, so that
+the cuts of the query are visible. All lengths are in inches from the upper left corner.
 """
 
 from __future__ import annotations
@@ -40,21 +40,22 @@ MERGER, BALANCER = style.mixed(style.GREEN, 0.55), style.mixed(style.ORANGE, 0.5
 SUBCLUSTER, PROCESSOR = "#f4f4f4", "#e4e4e4"
 # Kinds of channels.
 IN, BETWEEN, OUT = "in", "between", "out"
-# Of so many instances all are drawn; of more the first two and the last.
+# Up to this many instances are all drawn; of more the first two and the last.
 ALL_DRAWN = 4
-# In a lane of at least so many inches; in a narrower one there is room for one fewer.
+# Lanes of at least this many inches are wide; a narrower lane has room for one instance fewer.
 ROOMY = 1.1
-# Inches: the query's column beside one plan and beside several, and between columns.
+# Inches: width of the query's column next to one plan (alone, narrow) and to several; the gap
+# between columns.
 _QUERY_ALONE, _QUERY_NARROW, _QUERY_WIDE, _BETWEEN = 3.0, 1.58, 1.9, 0.12
-# An operator in an instance, around it, a merger or balancer, around an instance; the letters
-# beside the instances of a stage; an instance's width, at most.
+# An operator in an instance, the margin around it, a merger or balancer, the frame around an
+# instance; the letters at the left of the instances of a stage; the maximum width of an instance.
 _SQUARE, _AROUND, _BAND, _FRAME, _LABEL, _WIDE = 0.11, 0.03, 0.07, 0.045, 0.66, 0.2
 _TITLE = 3 * LINE
 _LEGEND = 0.17
 
 
 class _Slot(NamedTuple):
-    """Where an instance is drawn: its number, and its middle; None stands for those left out."""
+    """Number and middle of a drawn instance; the number None stands for those left out."""
 
     number: int | None
     x: float
@@ -62,7 +63,7 @@ class _Slot(NamedTuple):
 
 @in_style
 def query(drawn: QueryDrawn) -> Picture:
-    """Return an abstract query: operators, and what flows between them.
+    """Return the picture of an abstract query: operators, and the streams between them.
 
     Parameters
     ----------
@@ -78,12 +79,12 @@ def query(drawn: QueryDrawn) -> Picture:
 
 @in_style
 def cut(plans: Sequence[PlanDrawn]) -> Picture:
-    """Return an abstract query, and beside it the plans that strategies make of it.
+    """Return the picture of an abstract query next to the plans that strategies make of it.
 
     Parameters
     ----------
     plans : sequence of PlanDrawn
-        Of one query; one of them gives a picture of a column's width.
+        Of one query; a single plan gives a picture of one column's width.
     """
     drawn = plans[0].query
     narrow = len(plans) == 1
@@ -125,7 +126,7 @@ def _count(number: int, what: str) -> str:
 
 @dataclass
 class _Column:
-    """One plan beside its query.
+    """One plan next to the query.
 
     Attributes
     ----------
@@ -158,7 +159,7 @@ class _Column:
             if each.kind == OUT:
                 self._draw_out(axes, each)
 
-    # --- where things are -----------------------------------------------------------------------
+    # --- positions ------------------------------------------------------------------------------
 
     def _lane(self, stage: StageDrawn) -> Span:
         number, count = self._lanes[stage.name]
@@ -167,12 +168,12 @@ class _Column:
 
     @staticmethod
     def _beside(lane: Span) -> float:
-        """Return how much of a lane is for letters."""
+        """Return the width of a lane that is reserved for letters."""
         return min(_LABEL, 0.45 * lane.size)
 
     @staticmethod
     def _most(lane: Span) -> int:
-        """Return for how many instances a lane has places."""
+        """Return the number of instances that fit a lane."""
         return ALL_DRAWN if lane.size > ROOMY else ALL_DRAWN - 1
 
     def _slots_of(self, stage: StageDrawn) -> list[_Slot]:
@@ -183,7 +184,7 @@ class _Column:
         numbers: list[int | None] = list(range(stage.instances))
         if stage.instances > most:
             numbers = [*range(most - 2), None, stage.instances - 1]
-        # All stages have their instances below each other, whatever their number.
+        # All stages use the same columns for instances, whatever their number of instances.
         places = max(len(numbers), min(most, max(e.instances for e in self.plan.stages)))
         return [_Slot(each, first + (n + 0.5) * room / places) for n, each in enumerate(numbers)]
 
@@ -196,19 +197,19 @@ class _Column:
         return self.top + self.rows.middles[self.rows.of[name]]
 
     def _down(self, stage: StageDrawn) -> Span:
-        """Return from where to where the instances of a stage are, from above."""
+        """Return the upper and the lower end of the instances of a stage."""
         own = [self._y(each) for each in (*stage.unions, *stage.operators, *stage.filters)]
         half = _SQUARE / 2 + _AROUND + _BAND
         return Span(max(own) + half, min(own) - half)
 
-    # --- what is drawn --------------------------------------------------------------------------
+    # --- drawing --------------------------------------------------------------------------------
 
     def _draw_processors(self, axes: Axes) -> None:
         """Draw the one subcluster of all stages, and each processor through them."""
         spans = [self._down(each) for each in self.plan.stages]
         down = Span(max(s.first for s in spans), min(s.last for s in spans))
         _frame(axes, self.across, Span(down.first + _FRAME, down.last - _FRAME))
-        # Where stages stand side by side, none is below another.
+        # If stages stand side by side, no stage is below another.
         below = all(count == 1 for _, count in self._lanes.values())
         widest = max(self.plan.stages, key=lambda each: len(self._slots[each.name]))
         wide = self._wide(widest) + 0.05
@@ -255,12 +256,12 @@ class _Column:
                                      edgecolor=style.BLACK, lw=0.6, zorder=3))  # fmt: skip
 
     def _draw_into(self, axes: Axes, receiver: str) -> None:
-        """Draw the channels into a stage, and say how many there are between stages."""
+        """Draw the channels into a stage, and write how many there are between stages."""
         stage = next(each for each in self.plan.stages if each.name == receiver)
         ways = [each for each in self.plan.ways if each.receiver == receiver and each.kind != OUT]
         lane, top = self._lane(stage), self._down(stage).first
         ends = self._ends(stage, top)
-        # The streams of each input enter from a dot to its right.
+        # The streams of each input enter at the right, from a dot.
         for place in range(len({each.sender for each in ways if each.kind == IN})):
             x, y = lane.last - 0.06 - place * 0.12, top + _FRAME + 0.1
             _channels(axes, [(x, y)], ends)
@@ -279,7 +280,7 @@ class _Column:
                       fontsize=style.SMALL, color=style.GREY, zorder=4)  # fmt: skip
 
     def _draw_out(self, axes: Axes, way: WayDrawn) -> None:
-        """Draw the way to an output: all instances send to its one merger."""
+        """Draw the channels to an output: all instances send to the output's merger."""
         stage = next(each for each in self.plan.stages if each.name == way.sender)
         own = self._slots[stage.name]
         x = (own[0].x + own[-1].x) / 2
@@ -296,7 +297,7 @@ class _Column:
 def _lanes(
     stages: Sequence[StageDrawn], row_of: Mapping[str, int]
 ) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield of each stage its lane and how many there are, where stages stand on the same rows."""
+    """Yield for each stage a lane and the number of lanes of the stages that share its rows."""
     spans = {}
     for stage in stages:
         own = [row_of[each] for each in (*stage.unions, *stage.operators, *stage.filters)]
@@ -338,7 +339,7 @@ def _channels(
 
 
 def _key(plans: Sequence[PlanDrawn]) -> list[Artist]:
-    """Return what the legend explains."""
+    """Return the entries of the legend."""
 
     def face(color: str, told: str) -> Patch:
         return Patch(facecolor=color, edgecolor=style.BLACK, lw=0.6, label=told)
@@ -356,7 +357,7 @@ def _key(plans: Sequence[PlanDrawn]) -> list[Artist]:
 
 
 def _rows_of_key(key: Sequence[Artist], room: float) -> list[list[Artist]]:
-    """Return what the legend explains in rows that fit into so many inches."""
+    """Return the entries of the legend in rows that fit into `room` inches."""
     rows: list[list[Artist]] = [[]]
     used = 0.0
     for each in key:

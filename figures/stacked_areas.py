@@ -1,4 +1,4 @@
-"""How a whole is shared out: a panel each, a bar a part, and the share that all would have."""
+"""Shares of a whole: a panel for each whole, a bar for each part, and a line at equal shares."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ def draw(
     ----------
     title : str
     told : sequence of str
-        Its footer.
+        The footer.
     shares : dict of str to sequence of float
         By the name of a whole, the shares of its parts.
     colors : sequence of str
-        Of the bars of each.
+        Colours of the bars, by whole.
     labels : tuple of str
-        What a part is, and what is shared.
+        Labels of the two axes: the parts, and the shared quantity.
     """
     equal = Line2D([], [], color=style.BLACK, lw=1.0, label="equal share")
     figure, panels = plot.canvas(
-        style.WIDE, (1, len(shares)), 1.5, title, [[equal]], told, top=0.17, between=(0.2, 0.0)
-    )
+        style.WIDE, (1, len(shares)), 1.5, title, [[equal]], [plot.as_one(told)], top=0.17,
+        between=(0.2, 0.0),
+    )  # fmt: skip
     highest = max((each for own in shares.values() for each in own), default=1.0)
     for place, (axes, (name, own)) in enumerate(zip(panels, shares.items(), strict=True)):
         axes.set_title(name, fontsize=style.SMALL, fontweight="bold", pad=3.0)

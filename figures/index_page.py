@@ -1,46 +1,50 @@
-"""The front page: every set of results there is, each with its machine, findings and page.
+"""The front page: every set of results, with machine, findings and a link to the report.
 
-A set has a folder and a page of its own, by its profile and data, so that no run overwrites what
-another has found.
+Each set has a folder and a page, named by profile and data, so that no run overwrites the findings
+of another.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from experiments.judging.claims import UsageError, read_verdicts
 from experiments.judging.findings import headline
-from experiments.records.results import write_whole
+from experiments.records.files import write_file
 from figures import page
-from figures.told import tally_of
+from figures.forest_page import small
+from figures.forest_rows import groups_of
+from figures.page_data import tally_of
 
 TITLE = "Millrace: what was measured"
 
 
 def write_front(root: str | Path, output: str | Path) -> Path:
-    """Write the page that leads to the report of each set of results below `root`.
+    """Write the page that links to the report of each set of results below `root`.
 
     Parameters
     ----------
     root : path
         Holds a folder for each set, with claims/<paper>.json and report.html.
     output : path
-        The page to write; it is replaced as a whole.
+        The page to write; an existing file is replaced.
     """
     root, output = Path(root), Path(output)
     folders = sorted(file.parent for file in root.glob("*/report.html"))
     sections = [_set(folder, output) for folder in folders if (folder / "claims").is_dir()]
     header = f"<h1>{escape(TITLE)}</h1>"
     text = page.document(TITLE, header, "\n".join(sections), "")
-    return write_whole(output, text.encode())
+    return write_file(output, text.encode())
 
 
 def _set(folder: Path, output: Path) -> str:
-    """Return the section of one set of results, read from its verdicts alone.
+    """Return the section of one set of results, read from the verdicts alone.
 
-    A set that cannot be told, as one that another version of Millrace made, is listed with the
-    reason and is in no other's way.
+    A set that cannot be read, such as one written by another version of Millrace, is listed with
+    the reason and does not affect the others.
     """
     link = escape((folder / "report.html").relative_to(output.parent).as_posix())
     heading = f'<h2><a href="{link}">{escape(folder.name)}</a></h2>'
@@ -55,8 +59,7 @@ def _set(folder: Path, output: Path) -> str:
         told = (
             f"<p><b>{escape(headline(answers))}</b></p>"
             f"<p>{escape(' and '.join(sorted(machines)))}</p>"
-            f'<p class="soft">{escape("; ".join(each["title"] for each in found))}</p>'
-            f"{page.tally(answers)}"
+            f'{page.tally(answers)}<div class="papers">{_papers(folder, output, found)}</div>'
         )
     except UsageError as error:
         told = f'<p class="soft">{escape(str(error))}</p>'
@@ -65,3 +68,15 @@ def _set(folder: Path, output: Path) -> str:
             f'<p class="soft">Judged by another version of Millrace: its verdicts lack {error}.</p>'
         )
     return f'<section id="{escape(folder.name)}">{heading}{told}</section>'
+
+
+def _papers(folder: Path, output: Path, found: Sequence[Mapping[str, Any]]) -> str:
+    """Return the title and the small forest plot of each paper of a set, with links to its page."""
+    parts = []
+    for verdicts in found:
+        file = folder / f"{verdicts['paper']}.html"
+        link = escape(file.relative_to(output.parent).as_posix())
+        groups = groups_of(verdicts)
+        plot = f'<a href="{link}">{small(groups)}</a>' if groups else ""
+        parts.append(f'<div><a href="{link}">{escape(verdicts["title"])}</a>{plot}</div>')
+    return "".join(parts)

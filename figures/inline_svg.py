@@ -1,7 +1,8 @@
-"""Figures as parts of a page: vector, and small, because all of them share one set of letters.
+"""Figures as parts of a page: vector graphics, and small, because all share one set of letters.
 
-An SVG file holds the outline of every letter on it, so that it looks the same where its font is not
-installed. On a page with dozens of figures that is most of the bytes; here the outlines stand once.
+An SVG file contains the outline of every letter, so that it looks the same where the font is not
+installed. On a page with dozens of figures that is most of the bytes; here each outline is stored
+once.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import re
 from html import escape
 
 _AROUND = re.compile(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>", re.DOTALL)
-# What the page's own style sheet says once.
+# Styles that the page's style sheet already has.
 _STYLE = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
 _LETTER = re.compile(r'<path id="([A-Z][\w-]*)" ([^>]*)/>')
 _GROUP = re.compile(r'<g id="[^"]*"')  # nothing refers to a group
 _NAMED = re.compile(r'(\bid="|href="#|url\(#)(?![A-Z])')
-# Places, in points: no screen shows a hundredth of one. Scales are left alone.
+# Coordinates, in points: no screen shows a hundredth of a point. Scales are left alone.
 _PLACE = re.compile(r'\b(?:d|x|y)="[^"]*"|translate\([^)]*\)')
 _DECIMALS = re.compile(r"(\.\d\d)\d+")
 _EMPTY = re.compile(r"<defs>\s*</defs>|(?<=>)\s+(?=<)")
@@ -41,9 +42,9 @@ class Pictures:
         svg : str
             As matplotlib writes it.
         name : str
-            Unique on the page: the figure's ids begin with it.
+            Unique on the page: prefix of the figure's ids.
         alternative : str
-            What is read to who cannot see it.
+            Text that is read to readers who cannot see the figure.
         """
         text = _STYLE.sub("", _AROUND.sub("", svg))
         self.letters.update(_LETTER.findall(text))

@@ -1,10 +1,10 @@
-"""The designs that were measured beside each other, and which of them are ahead.
+"""The designs that were measured together, and the ones that are ahead.
 
-Designs are compared inside one figure and at one number of inputs, where all did the same work.
-*Few* inputs is the lowest number at which our own variants were measured too, if there is one below
-the highest; else the lowest of all. Two designs count as different when the judge would say so of
-the two (``experiments.judging.pool``, with the same floor of noise); else they are alike. A
-throughput that its design did not keep up with leads nowhere: it is left out.
+Designs are compared within one figure and at one number of inputs, where all did the same work.
+*Few* inputs is the lowest number at which our variants were measured too, if that is below the
+highest; otherwise it is the lowest of all. Two designs count as different when the judge would say
+so of the pair (``experiments.judging.pool``, with the same noise floor); otherwise they are alike.
+A throughput that the design did not sustain is left out.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Choice:
         FEW or MANY.
     inputs : int
     paper : tuple of Point
-        Throughputs of the paper's designs there, highest first; never empty.
+        Throughputs of the paper's designs at this number of inputs, highest first; never empty.
     all : tuple of Point
-        Those of ours too.
+        Throughputs of all designs, ours included.
     latencies : tuple of Point
-        Mean latencies that are no backlog, lowest first.
+        Mean latencies of points that are not saturated, lowest first.
     floors : Floors
-        What equal runs differ by.
+        The noise floors.
     """
 
     figure: str
@@ -66,18 +66,18 @@ class Choice:
     floors: Floors
 
     def winners(self, points: Sequence[Point]) -> list[str]:
-        """Return the series of the highest throughput, and those that are alike with it."""
+        """Return the series with the highest throughput, and the series alike to it."""
         best = points[0]
         return [best.variant, *(p.variant for p in points[1:] if not self.ahead(best, p))]
 
     def ahead(self, one: Point, other: Point) -> bool:
-        """Say whether `one` is believed to be higher than `other`."""
+        """Return whether the judge finds `one` higher than `other`."""
         pair = pair_of(Names(one.variant, other.variant, self.query), one, other, self.floors)
         return pooled([pair], "higher").direction == HOLDS
 
 
 def choices(results: Results) -> list[Choice]:
-    """Return the choices that the figures over inputs show, by figure and number of inputs."""
+    """Return the choices offered by the figures over inputs, by figure and number of inputs."""
     found = []
     for figure in papers.paper(PAPER).figures:
         view = View(figure, extended=True)
@@ -103,7 +103,7 @@ def choices(results: Results) -> list[Choice]:
 
 
 def inputs_of(point: Point) -> int:
-    """Return the number of inputs of a point; those of a gate are its sources."""
+    """Return the number of inputs of a point; for a gate, the number of sources."""
     return point.settings.get("inputs", point.settings.get("sources"))
 
 
@@ -123,7 +123,7 @@ def _places(points: Sequence[Point]) -> dict[str, int]:
     lower = [count for count in sorted(series) if count < most]
     if not lower:
         return {MANY: most}
-    # Of equal numbers of series the first, which is the lowest number of inputs.
+    # Of counts with equally many series the first wins: the lowest number of inputs.
     return {FEW: max(lower, key=lambda count: series[count]), MANY: most}
 
 
@@ -133,6 +133,6 @@ def value_of(point: Point) -> float:
 
 
 def ratio_of(above: Point, below: Point) -> Spread:
-    """Return a ratio round by round; of points without a round in common, that of their values."""
+    """Return the ratio round by round, or of the values if the points share no round."""
     found = statistics.ratio(above.values, below.values)
     return found or Spread(above.value / below.value, None, None, "", 0, 0)

@@ -1,8 +1,8 @@
-"""Which design to pick on the machine that was measured: a section of the report.
+"""Which design to pick on the measured machine: a section of the report.
 
-Every word of it about speed is read from the points; nothing is written down beforehand but what
-the paper's text says. Which designs are compared, and which of them are ahead or alike, is in
-``choices``.
+Every statement about speed is computed from the points; only the content of the paper's text is
+written down in advance. ``recommendation_rules`` decides which designs are compared, and which are
+ahead or alike.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from experiments.records import statistics
 from experiments.records.statistics import Spread
 from figures import page
 from figures.load import Results, points_of
-from figures.multiway_aggregation.choices import (
+from figures.multiway_aggregation.recommendation_rules import (
     FEW,
     KINDS,
     MANY,
@@ -35,15 +35,15 @@ from figures.multiway_aggregation.choices import (
 )
 from figures.view import View
 
-# The lock-free multi-queue against the ScaleGate, without and with an aggregate behind them: the
-# paper's, and that over single-producer rings, which decides where it was measured.
+# The lock-free multi-queue against the ScaleGate, without and with an aggregate behind them. First
+# the paper's multi-queue, then that over single-producer rings, which decides if it was measured.
 LOCK_FREE_QUEUES = (
     {"": ("multi-queue-lock-free", "t-gate"), "OS": ("mqlf", "tumlsc")},
     {"": ("multi-queue-rings", "t-gate"), "OS": ("mqlf-rings", "tumlsc")},
 )
-# So many designs that are alike are named one by one.
+# Up to this many designs that are alike are named one by one.
 MOST_NAMES = 4
-# What section 7.3 says of the same pair, for queries.
+# The statement of section 7.3 on the same pair, for queries.
 _PAPERS_ORDER = "In the paper, on 24 logical cores, TuMLSC has the highest throughput at 20 inputs."
 
 
@@ -91,7 +91,7 @@ def _caution(points: Sequence[Point]) -> str:
 
 
 def _advice(own: Sequence[Choice]) -> str:
-    """Return what to pick where all of `own` are of one kind and place."""
+    """Return the advice for choices of one kind and one range of inputs (`own`)."""
     counts = _span(choice.inputs for choice in own)
     inputs = f"{counts} input{'' if counts == '1' else 's'}"
     paper, text = _leading(own, [choice.paper for choice in own])
@@ -110,10 +110,10 @@ def _advice(own: Sequence[Choice]) -> str:
 
 
 def _update_threads(own: Sequence[Choice], results: Results) -> str:
-    """Return what the best number of update threads gives on the same queries and inputs.
+    """Return the gain from the best number of update threads on the same queries and inputs.
 
-    That number is chosen by some rounds, and its ratio is that of others; of a single value nothing
-    is said.
+    The best number is chosen on some rounds and the ratio is computed on the others; a point with
+    a single value is skipped.
     """
     figures = [f for f in papers.paper(PAPER).figures if f.x == BY_UPDATE_THREADS]
     gains, counts = [], []
@@ -143,7 +143,7 @@ def _leading(own: Sequence[Choice], points: Sequence[Sequence[Point]]) -> tuple[
     wins = Counter(
         each for choice, p in zip(own, points, strict=True) for each in choice.winners(p)
     )
-    # Of equally many wins that with the higher throughputs, each over the best one there.
+    # Ties in wins go to the series with higher throughputs relative to the best at each choice.
     shares = {
         series: sum(value_of(each) / value_of(p[0]) for p in points for each in p
                     if each.variant == series)
@@ -151,11 +151,14 @@ def _leading(own: Sequence[Choice], points: Sequence[Sequence[Point]]) -> tuple[
     }  # fmt: skip
     leader = max(wins, key=lambda series: (wins[series], shares[series]))
     gains = []
-    for there in points:
+    for choice, there in zip(own, points, strict=True):
         mine = [each for each in there if each.variant == leader]
         rest = [each for each in there if each.variant != leader]
-        gains += [ratio_of(mine[0], rest[0])] if mine and rest else []
-    beside = f", at {_times(gains)} the next" if gains else ", with no other to compare"
+        if leader in choice.winners(there) and mine and rest:
+            gains.append(ratio_of(mine[0], rest[0]))
+    beside = ", with no other to compare"
+    if gains:
+        beside = f", at {_times(gains)} the throughput of the best other one"
     return (
         leader,
         f"<b>{escape(title_of(own[0], leader))}</b> {_won(leader, wins, len(own))}"
@@ -172,7 +175,7 @@ def _won(leader: str, wins: Counter[str], count: int) -> str:
 
 
 def _alike(own: Sequence[Choice], leader: str, wins: Counter[str]) -> str:
-    """Return who else is the fastest, or cannot be told apart from it."""
+    """Return the other series that are the fastest, or cannot be told apart from the leader."""
     count = len(own)
     others = [each for each in wins if each != leader]
     if not others:
@@ -187,7 +190,7 @@ def _alike(own: Sequence[Choice], leader: str, wins: Counter[str]) -> str:
 
 
 def _times(gains: Sequence[Spread]) -> str:
-    """Return one ratio with its interval or range, or the span of several."""
+    """Return one ratio with an interval or range, or the span of several."""
     if len(gains) == 1:
         return f"{_ratio(gains[0])} times"
     ends = [f"{extreme(gain.value for gain in gains):.2f}" for extreme in (min, max)]
@@ -229,7 +232,7 @@ def _queues_against_gate(found: Sequence[Choice], results: Results) -> str:
     """Return how the lock-free multi-queue and the ScaleGate compare here, and in the paper."""
     told, ahead, behind = [], 0, 0
     for queues_and_gates in LOCK_FREE_QUEUES:
-        sentences, better, worse = _pairs_told(found, queues_and_gates)
+        sentences, better, worse = _pair_sentences(found, queues_and_gates)
         if sentences:
             told, ahead, behind = told + sentences, better, worse
     if not told:
@@ -253,7 +256,7 @@ def _queues_against_gate(found: Sequence[Choice], results: Results) -> str:
     )
 
 
-def _pairs_told(
+def _pair_sentences(
     found: Sequence[Choice], queues_and_gates: Mapping[str, tuple[str, str]]
 ) -> tuple[list[str], int, int]:
     """Return sentences on each kind of pair, and how often the queues are ahead and behind."""
@@ -282,9 +285,9 @@ def _pairs_told(
 
 
 def _processor_time(results: Results, ahead: bool) -> list[str]:
-    """Return how long the threads work in the same pair; the reason, where that bears it out.
+    """Return the processor times of the same pair, and the explanation if they support it.
 
-    `ahead` says whether there is something to explain: the queues are ahead.
+    `ahead` says whether there is anything to explain: the queues are ahead.
     """
     told = []
     times = {}
