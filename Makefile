@@ -7,35 +7,65 @@ PAPER ?=
 DATA ?=
 LABEL ?=
 REPETITIONS ?=
+PEERS ?=
 BASE ?=
 PYTHON ?=
 
 SHELL := /bin/sh
+comma := ,
 VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := $(VENV)/millrace-packages
 COMMAND := $(VENV)/millrace-command
 PROFILES := $(filter-out config %.schema,$(basename $(notdir $(wildcard workflow/config/*.yaml))))
+# What users would take instead; those that are packages of requirements-peers.lock are installed.
+PEERS_THERE := $(filter-out __init__,$(basename $(notdir $(wildcard experiments/peers/engines/*.py))))
+PEERS_NAMED = $(subst $(comma), ,$(PEERS))
+PEERS_LOCKED := $(shell sed -n 's/^\([a-z0-9-]*\)==.*/\1/p' requirements-peers.lock)
+EXTRAS = $(if $(filter $(PEERS_LOCKED),$(PEERS_NAMED)),$(VENV)/millrace-peers)
 PAPERS := $(notdir $(patsubst %/figures.py,%,$(wildcard experiments/*/figures.py)))
 
+# A value for the shell, whatever letters it has; and one that Snakemake is to read as text.
+quoted = '$(subst ','\'',$(1))'
+text = $(call quoted,'$(subst ','',$(1))')
+matches = $(shell printf %s $(call quoted,$(1)) | grep -qxE '$(2)' && echo yes)
+
 # Arguments are looked at before anything is installed, so that a slip costs no minutes.
-ifeq ($(filter $(PROFILE),$(PROFILES)),)
+ifneq ($(words $(PROFILE)) $(filter $(PROFILE),$(PROFILES)),1 $(PROFILE))
 $(error millrace: there is no profile '$(PROFILE)'; the profiles are: $(PROFILES))
 endif
 ifneq ($(PAPER),)
-ifeq ($(filter $(PAPER),$(PAPERS)),)
+ifneq ($(words $(PAPER)) $(filter $(PAPER),$(PAPERS)),1 $(PAPER))
 $(error millrace: there is no paper '$(PAPER)'; the papers are: $(PAPERS))
 endif
 endif
 ifneq ($(DATA),)
-ifeq ($(wildcard $(DATA)),)
+ifneq ($(shell test -f $(call quoted,$(DATA)) && echo yes),yes)
 $(error millrace: DATA=$(DATA) is not a file; give the path of a mapping, see "Your own data" in README.md)
 endif
 endif
+ifneq ($(LABEL),)
+ifneq ($(call matches,$(LABEL),[A-Za-z0-9][A-Za-z0-9_.-]{0$(comma)99}),yes)
+$(error millrace: LABEL=$(LABEL) cannot be; it may be up to 100 letters, digits, '_', '.' and '-', no sign in front)
+endif
+endif
+ifneq ($(REPETITIONS),)
+ifneq ($(call matches,$(REPETITIONS),[1-9][0-9]{0$(comma)5}),yes)
+$(error millrace: REPETITIONS=$(REPETITIONS) cannot be; it may be a whole number of at least 1)
+endif
+endif
+ifneq ($(filter-out $(PEERS_THERE),$(PEERS_NAMED)),)
+$(error millrace: there is no peer '$(firstword $(filter-out $(PEERS_THERE),$(PEERS_NAMED)))'; the peers are: $(PEERS_THERE); name some of them, as in PEERS=duckdb$(comma)polars)
+endif
+ifneq ($(call matches,$(CORES),all|[1-9][0-9]*),yes)
+$(error millrace: CORES=$(CORES) cannot be; it may be all or a whole number of at least 1)
+endif
 
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES)
-CONFIG = --config profile=$(PROFILE) $(if $(PAPER),paper=$(PAPER)) $(if $(DATA),data=$(DATA)) \
-   $(if $(LABEL),label=$(LABEL)) $(if $(REPETITIONS),repetitions=$(REPETITIONS))
+CONFIG = --config profile=$(PROFILE) $(if $(PAPER),paper=$(PAPER)) \
+   $(if $(DATA),data=$(call text,$(DATA))) $(if $(LABEL),label=$(call text,$(LABEL))) \
+   $(if $(REPETITIONS),repetitions=$(REPETITIONS)) \
+   $(if $(PEERS),peers=$(call text,$(subst $() ,$(comma),$(strip $(PEERS_NAMED)))))
 # pyproject.toml leaves out what is marked full; test-full takes it in again.
 PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # The same sources once more without the compiler: only then are branches counted and marked, and
@@ -48,22 +78,34 @@ INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests
    tests/experiments/replay/streamcloud tests/experiments/families/streamcloud \
    tests/operators/aggregation/test_private_panes_ring.py \
    tests/experiments/replay/pipeline/test_pipeline_replay_others.py \
-   tests/experiments/replay/aggregation/test_replay.py tests/operators/join/test_lock_step_join.py \
+   tests/cases/test_mapped_files.py tests/cases/test_times_in_files.py \
+   tests/cases/test_keys_in_files.py tests/cases/test_split_files.py \
+   tests/experiments/replay/aggregation/test_replay.py \
+   tests/operators/join/test_lock_step_join.py \
    tests/operators/theta_join/test_run_join.py tests/operators/join/test_run_join.py \
    tests/operators/join/test_failing_threads.py tests/operators/join/test_shared_join.py \
    tests/experiments/replay/theta_join/test_theta_replay_others.py \
    tests/experiments/replay/join/test_join_replay_refusals.py \
    tests/experiments/families/join/test_timed_in_parts.py \
+   tests/experiments/families/join/test_join_bench.py \
    tests/operators/aggregation/test_run_aggregation.py tests/operators/index/test_run_index.py \
    tests/operators/index/test_olc_tree.py tests/operators/index/test_bw_tree.py \
    tests/operators/index/test_pim_tree_parallel.py tests/operators/index/test_locked_index.py \
-   tests/operators/partition tests/operators/reorder tests/test_library.py \
+   tests/operators/partition tests/operators/reorder tests/test_library.py tests/test_examples.py \
+   tests/operators/running/test_stalls.py tests/operators/running/test_slow_functions.py \
    tests/operators/streamcloud/test_instance.py tests/operators/streamcloud/test_states.py \
+   tests/operators/streamcloud/test_rescaling.py tests/operators/streamcloud/spark/test_epochs.py \
    tests/operators/streamcloud/test_published_queries.py \
    tests/operators/streamcloud/test_run_streamcloud.py tests/operators/streamcloud/test_balancer.py \
    tests/operators/streamcloud/test_sources.py tests/operators/streamcloud/test_merger.py \
    tests/operators/streamcloud/test_transcripts.py tests/operators/streamcloud/test_costs.py \
-   tests/operators/streamcloud/test_queries_page.py
+   tests/operators/streamcloud/test_queries_page.py \
+   tests/operators/streamcloud/test_rescaling_refusals.py \
+   tests/operators/streamcloud/spark/test_forms.py \
+   tests/operators/streamcloud/spark/test_best_effort_forms.py \
+   tests/operators/streamcloud/spark/test_refusals.py \
+   tests/operators/streamcloud/spark/test_refused_states.py \
+   tests/operators/streamcloud/spark/test_transcripts_on_levels.py
 
 # Joins that run alone, ten minutes each, since what they keep grows slowly if it does.
 SOAKED = theta_join/scale-join theta_join/handshake theta_join/handshake-low-latency \
@@ -74,14 +116,14 @@ SOAKED = theta_join/scale-join theta_join/handshake theta_join/handshake-low-lat
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
-	@echo "  Options of figures and plots: PROFILE=$$(echo $(PROFILES) | tr ' ' '|') PAPER=name DATA=mapping.yaml LABEL=name REPETITIONS=n CORES=n"
+	@echo "  Options of figures and plots: PROFILE=$$(echo $(PROFILES) | tr ' ' '|') PAPER=name DATA=mapping.yaml LABEL=name REPETITIONS=n PEERS=$$(echo $(PEERS_THERE) | tr ' ' ',') CORES=n"
 
-setup: $(COMMAND) ## Make .venv from requirements.lock, with the millrace command in it
+setup: $(COMMAND) $(EXTRAS) ## Make .venv from requirements.lock, with the millrace command in it
 
-figures: $(COMMAND) ## Generate data, measure, judge and draw (PROFILE=quick unless told)
+figures: $(COMMAND) $(EXTRAS) ## Generate data, measure, judge and draw (PROFILE=quick unless told)
 	@$(SNAKEMAKE) $(CONFIG)
 
-plots: $(COMMAND) ## Draw again from the raw results that exist, without measuring
+plots: $(COMMAND) $(EXTRAS) ## Draw again from the raw results that exist, without measuring
 	@$(SNAKEMAKE) plots $(CONFIG) measure=False
 
 test: $(COMMAND) ## Run the tests, compiled, and the lock-free parts once more interpreted
@@ -92,7 +134,7 @@ test: $(COMMAND) ## Run the tests, compiled, and the lock-free parts once more i
 
 # Which tests these are follows from imports: tests/changes. BASE is any commit.
 test-changed: $(COMMAND) ## Run the tests that a change since BASE can reach (where main was left, unless told)
-	@$(BIN)/python -m tests.changes --base "$(BASE)" --interpreted $(INTERPRETED)
+	@$(BIN)/python -m tests.changes --base $(call quoted,$(BASE)) --interpreted $(INTERPRETED)
 
 test-full: $(COMMAND) ## Run the product of all cases (an hour and a half)
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m "" --hypothesis-profile=interpreted $(INTERPRETED)
@@ -100,6 +142,8 @@ test-full: $(COMMAND) ## Run the product of all cases (an hour and a half)
 
 soak: $(COMMAND) ## Run benches at full rate, then joins of several threads, ten minutes each: memory stays flat
 	@$(BIN)/python -m experiments.soak
+	@$(BIN)/python -m experiments.soak --variant pipeline/ct --set form=blocks
+	@$(BIN)/python -m experiments.soak --variant pipeline/ct --set form=blocks --rate 200000
 	@for join in $(SOAKED); do $(BIN)/python -m experiments.soak --variant $$join || exit 1; done
 
 lint: $(COMMAND) ## Check style, formatting, the direction of imports and the workflow
@@ -116,7 +160,7 @@ clean: ## Remove what was made: results, caches and .venv
 
 # The first Python that is new enough, or the one the user named.
 define find_python
-for candidate in $(if $(PYTHON),"$(PYTHON)",python3 python3.14 python3.13 python3.12 python3.11 python); do \
+for candidate in $(if $(PYTHON),$(call quoted,$(PYTHON)),python3 python3.14 python3.13 python3.12 python3.11 python); do \
   if "$$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' \
     >/dev/null 2>&1; then python=$$candidate; break; fi; \
 done; \
@@ -158,3 +202,10 @@ $(COMMAND): $(PACKAGES) pyproject.toml
 	   --no-build-isolation --editable .
 	@touch $@
 	@echo "millrace: ready; the command is $(BIN)/millrace" >&2
+
+# No peer brings or changes a package of requirements.lock. The stamp goes with the environment.
+$(VENV)/millrace-peers: requirements-peers.lock $(PACKAGES)
+	@echo "millrace: installing what peers need, about 0.2 GB" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
+	   --require-hashes -r requirements-peers.lock
+	@touch $@

@@ -1,9 +1,11 @@
-"""What a paper says against what was measured: a file of verdicts a paper."""
+"""A paper's statements compared with the measured results: a file of verdicts a paper."""
 
 
 rule claims:
     input:
         raw=lambda wildcards: raw_of_paper(wildcards.paper),
+        # The noise floors are computed from the equal runs of the whole machine.
+        machine=machine_raw_files(),
         published=lambda wildcards: papers.published_file(wildcards.paper),
     output:
         verdicts=f"{SET}/claims/{{paper}}.json",

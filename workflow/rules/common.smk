@@ -1,4 +1,4 @@
-"""What all rules share: what this run covers, where its files lie, and what they depend on."""
+"""Common to all rules: the scope of this run, the paths of its files, and their dependencies."""
 
 import importlib
 import pkgutil
@@ -6,28 +6,27 @@ import threading
 from importlib.util import find_spec
 from pathlib import Path
 
-from snakemake.utils import validate
-
 from datasets import catalog, recorded
 from datasets.formats.gather import check_beginnings
 from datasets.formats.mapping import read_mapping
 from datasets.formats.sources import find_sources
-from experiments import papers, plan, profiles, series
+from experiments import papers, plan, profiles, run_options, series
 from experiments.commands.job_log import plain_errors
 from experiments.declare import stem_of
-from experiments.records import keys
+from experiments.peers import catalog as peers_catalog
+from experiments.records import keys, sets
 from experiments.time_left import seconds_left
 from figures import files
 from operators.contract import UsageError
 from operators.core.sources import ROOT
 
-# Timed jobs take all hundred parts of it, any other job one: see workflow/Snakefile.
+# Timed jobs take all hundred parts of this resource, any other job one: see workflow/Snakefile.
 workflow.register_resource("machine", 100)
-validate(config, "../config/config.schema.yaml")
+with plain_errors():
+    config.update(run_options.checked(config))
 
 SEED = 1
 NOTEBOOKS = {file.stem: str(file) for file in Path(ROOT, "notebooks").glob("*.ipynb")}
-FORMS = ("", files.EXTENDED)
 
 with plain_errors():
     PROFILE = profiles.load(config["profile"], config["repetitions"])
@@ -36,9 +35,16 @@ with plain_errors():
     if RECORDED:
         check_beginnings(MAPPING, RECORDED)
     PAPERS = papers.paper_names() if config["paper"] == "all" else config["paper"].split(",")
+    PEERS = peers_catalog.chosen(config["peers"])
     GROUPS = {each.id: each for each in plan.groups(PROFILE, PAPERS)}
 
-# One folder a set of results: no profile, and no data, overwrites what another has found.
+# One Spark session makes all of these: see datasets/ahead.py.
+config["generated"] = sorted(
+    {catalog.generated_for(each.role) for each in GROUPS.values() if each.role}
+    - ({catalog.generated_for(MAPPING.role)} if MAPPING else set())
+)
+
+# One folder a set of results: no profile and no dataset overwrites the results of another.
 LABEL = config["label"] or (f"{PROFILE.name}-{MAPPING.name}" if MAPPING else PROFILE.name)
 SET = f"results/{LABEL}"
 with plain_errors():
@@ -47,7 +53,7 @@ with plain_errors():
             f"label={LABEL} is the set of results of that profile; this one is {PROFILE.name}:"
             " take another label"
         )
-# A run that only draws takes the raw results that are there, whatever has changed since.
+# A run that only draws uses the existing raw results, whatever has changed since.
 MEASURING = config["measure"]
 
 
@@ -60,7 +66,7 @@ wildcard_constraints:
 
 
 def dataset_of(role):
-    """Return the folder of the data of a role, as the input of a rule; nothing for no role."""
+    """Return the folder of the data of a role, as the input of a rule; empty for no role."""
     if role is None:
         return []
     if MAPPING and MAPPING.role == role:
@@ -74,17 +80,17 @@ def data_of_groups():
 
 
 def ancient_once_made(files, made):
-    """Return the input of a job that makes some files, whose date does not matter once they exist.
+    """Return the input of a job that makes some files; its date does not matter once they exist.
 
-    Of a job that has to run it is a plain input: Snakemake leaves out of a run what depends on no
-    other new files than ancient ones, without a look at what is missing. A run whose dataset had
-    been interrupted, or whose generator had changed, ended with that dataset and measured nothing.
+    For a job that has to run it is a plain input: Snakemake skips jobs whose only new inputs are
+    ancient, even if their outputs are missing. A run whose dataset had been interrupted, or whose
+    generator had changed, ended with that dataset and measured nothing.
     """
     return ancient(files) if all(Path(each).exists() for each in made) else files
 
 
 def identity_of(role):
-    """Return what decides the rows of a role's data."""
+    """Return a hash of all that decides the rows of a role's data."""
     if role is None:
         return None
     if MAPPING and MAPPING.role == role:
@@ -93,14 +99,14 @@ def identity_of(role):
     return plan.generated_identity(catalog.generated_for(role), PROFILE.size, SEED)
 
 
-# What the results of each group depend on: results of another key lie in a folder of their own.
+# Hashes of all that the results of each group depend on; each key has a folder of results.
 KEYS = {
     name: plan.group_key(each, PROFILE, identity_of(each.role)) for name, each in GROUPS.items()
 }
 
 
 def raw_file(group, key, repetition):
-    """Return where a process leaves what it has measured of a group."""
+    """Return the path of the raw results of one process for a group."""
     return f"{SET}/raw/{group}/{key}/repetition-{repetition}.jsonl"
 
 
@@ -108,32 +114,21 @@ def raw_files(group):
     """Return the raw results of a group, one file a repetition."""
     folder = Path(SET, "raw", group)
     if MEASURING:
-        # More processes than were asked for may be there: what was sharpened stays sharp.
+        # Results of more processes than requested may exist, and are used.
         there = len(list(Path(folder, KEYS[group]).glob("repetition-*.jsonl")))
         numbers = range(1, max(PROFILE.repetitions, there) + 1)
         return [raw_file(group, KEYS[group], n) for n in numbers]
-    # Of several keys today's, else that with the most repetitions, of these the last one.
-    found = {}
-    for file in folder.glob("*/repetition-*.jsonl"):
-        found.setdefault(file.parent, []).append(file)
-    if not found:
-        return []
-
-    def rank(key):
-        files = found[key]
-        return (key.name == KEYS[group], len(files), max(f.stat().st_mtime_ns for f in files))
-
-    return sorted(map(str, found[max(found, key=rank)]))
+    return [str(file) for file in sets.fullest(folder.glob("*/repetition-*.jsonl"), KEYS[group])]
 
 
 def found_of_paper(paper):
-    """Return what there is of the raw results that a paper's figures need."""
+    """Return the existing raw results that a paper's figures need."""
     shown = [name for name, each in GROUPS.items() if paper in dict(each.figures)]
     return [file for name in shown for file in raw_files(name)]
 
 
 def raw_of_paper(paper):
-    """Return the raw results of all groups that a paper's figures need; none is an error."""
+    """Return the raw results of all groups that a paper's figures need; raise if there are none."""
     found = found_of_paper(paper)
     with plain_errors():
         if not found:
@@ -142,7 +137,7 @@ def raw_of_paper(paper):
 
 
 if not MEASURING:
-    # Papers that nothing was measured for are not drawn; none at all is an error.
+    # Papers without results are not drawn; no paper at all is an error.
     PAPERS = [paper for paper in PAPERS if found_of_paper(paper)] or PAPERS
 
 
@@ -157,25 +152,70 @@ def all_raw_files():
     return sorted({file for paper in PAPERS for file in raw_of_paper(paper)})
 
 
-def drawn_figures():
-    """Return the files of the figures of this run: of each, and of its extended form."""
+def machine_raw_files():
+    """Return the raw results of this run, and those of other papers that are there already.
+
+    All equal runs of a machine give one noise floor, whatever papers a run covers.
+    """
+    found = set(all_raw_files())
+    for group in plan.groups(PROFILE) if MEASURING else ():
+        if group.id not in GROUPS:
+            key = plan.group_key(group, PROFILE, identity_of(group.role))
+            found |= {
+                str(file) for file in Path(SET, "raw", group.id, key).glob("repetition-*.jsonl")
+            }
+    return sorted(found)
+
+
+def figures_of_paper(paper):
+    """Return the files of the figures of a paper in this run, each in all forms."""
     return [
         f"{SET}/figures/{paper}/{stem_of(figure.id)}{form}.{kind}"
-        for paper in PAPERS
         for figure in papers.paper(paper).figures
         if raw_of_figure(paper, figure.id)
-        for form in FORMS
+        for form in files.forms_of(figure)
         for kind in files.KINDS
     ]
 
 
+def drawn_figures():
+    """Return the files of the figures of this run, each in all forms."""
+    return [file for paper in PAPERS for file in figures_of_paper(paper)]
+
+
+def notebook_of(paper):
+    """Return the executed notebook of a paper as seen from the page; empty where none is made.
+
+    A run that only draws runs no notebook, and links to one that exists.
+    """
+    file = f"notebooks/{paper}.html"
+    return file if paper in NOTEBOOKS and (MEASURING or Path(SET, file).is_file()) else ""
+
+
+# Two cores draw two jobs at a time; a job's start takes longer than a figure.
+PARTS = 2
+
+
+def part_of(paper, part):
+    """Return the ids of the figures that one of the jobs draws."""
+    shown = [each.id for each in papers.paper(paper).figures if raw_of_figure(paper, each.id)]
+    return shown[part::PARTS]
+
+
+def forest_plots():
+    """Return the files of the forest plots of this run, one plot a paper."""
+    return [
+        f"{SET}/figures/{paper}/{files.FOREST}.{kind}" for paper in PAPERS for kind in files.KINDS
+    ]
+
+
 def sources(*names):
-    """Return the digest of some modules and all they import: a rule runs again when it changes."""
+    """Return the digest of modules and all they import: a rule runs again when it changes."""
     return keys.module_digest(*names)
 
 
 def modules_of(*packages):
-    """Return the names of all modules of some packages, those in folders that have joined too."""
+    """Return the names of all modules of some packages, including those in joined folders."""
     found = []
     for package in packages:
         folders = importlib.import_module(package).__path__
@@ -185,7 +225,7 @@ def modules_of(*packages):
 
 
 def found_by_name(paper):
-    """Return the modules that judging and drawing a paper find by name, where it has them."""
+    """Return the existing modules that judging and drawing a paper find by name."""
     names = [f"experiments.{paper}.{name}" for name in ("figures", "comparators", "quantities")]
     families = {figure.family for figure in papers.paper(paper).figures}
     names += [f"experiments.families.{family}.columns" for family in sorted(families)]
@@ -193,7 +233,7 @@ def found_by_name(paper):
 
 
 def drawing_sources(paper, figure):
-    """Return the digest of what draws a figure, its model among it."""
+    """Return the digest of the code that draws a figure, including the model."""
     shown = papers.figure(paper, figure)
     model = [f"experiments.{paper}.{shown.model}"] if shown.model else []
     form = files.form_name(shown)
@@ -201,14 +241,14 @@ def drawing_sources(paper, figure):
 
 
 def declared(paper, figure):
-    """Return the digest of all that decides how a figure is drawn, apart from its results."""
+    """Return the digest of all that decides how a figure is drawn, except the results."""
     shown = papers.figure(paper, figure)
     looks = [series.drawn(shown.family, line) for line in series.measured(shown)]
     return keys.digest_of([repr(shown), looks])
 
 
 class TimeLeft:
-    """Reads as the time that the measurements still need, whenever a message shows it."""
+    """Reads as the remaining time of the measurements, whenever a message shows it."""
 
     def __str__(self):
         files = {name: [Path(file) for file in raw_files(name)] for name in GROUPS}
@@ -221,12 +261,12 @@ time_left = TimeLeft()
 
 
 def plan_text(profile):
-    """Return what a profile measures for the papers of this run."""
+    """Return the plan of a profile for the papers of this run."""
     return plan.text(profile, plan.plan(profile, PAPERS))
 
 
 def closing_text():
-    """Return where the results are, and what the next profile would add."""
+    """Return the location of the results, and the additions of the next profile."""
     made = f"The page about all results is results/report.html, that of this run {SET}/report.html."
     if PROFILE.next is None:
         return made
@@ -240,7 +280,7 @@ def closing_text():
 
 
 def end_timers():
-    """Stop the timers of Snakemake's scheduler, for which it would wait a second at its end."""
+    """Stop the timers of Snakemake's scheduler, which would delay the end by a second."""
     for thread in threading.enumerate():
         if isinstance(thread, threading.Timer):
             thread.cancel()

@@ -1,7 +1,7 @@
-"""The beginning of the line: Spark makes a dataset, or recorded files are brought into its form.
+"""The first step: Spark generates a dataset, or recorded files are imported as one.
 
-Starting Spark and planning take most of the time, on one core: two datasets are generated side by
-side. Importing recorded data takes all cores.
+Starting Spark takes most of the time: the first job makes the datasets of all others, too, which
+wait and take theirs (datasets/ahead.py). Importing recorded data takes all cores.
 """
 
 
@@ -10,7 +10,7 @@ rule generate:
         folder=directory(f"results/data/{PROFILE.size}/{{dataset}}"),
     log:
         f"results/logs/{PROFILE.size}/generate-{{dataset}}.log",
-    # First of all, and side by side.
+    # First of all.
     priority: 20
     conda:
         "../envs/millrace.yaml"
@@ -22,7 +22,7 @@ rule generate:
         rows=lambda wildcards: catalog.dataset(wildcards.dataset).rows_of(PROFILE.size),
         seed=SEED,
         sources=lambda wildcards: sources(
-            "datasets.generate", f"datasets.{wildcards.dataset}.generate"
+            "datasets.ahead", "datasets.generate", f"datasets.{wildcards.dataset}.generate"
         ),
     message:
         "Generating {wildcards.dataset}, {params.rows} rows, with Spark"

@@ -1,14 +1,4 @@
-"""The figures of a paper, each in both its forms, in two jobs: each reads the results once."""
-
-# As many as two cores draw at a time; a job's start takes longer than a figure.
-PARTS = 2
-
-
-def part_of(paper, part):
-    """Return the ids of the figures that one of the jobs draws."""
-    shown = [each.id for each in papers.paper(paper).figures if raw_of_figure(paper, each.id)]
-    return shown[part::PARTS]
-
+"""The figures of a paper, each in all forms, in two jobs: each job reads the results once."""
 
 for paper in PAPERS:
     for part in range(PARTS):
@@ -27,12 +17,12 @@ for paper in PAPERS:
                         labels={"figure": each, "form": "extended" if form else "the paper's"},
                     )
                     for each in part_of(paper, part)
-                    for form in FORMS
+                    for form in files.forms_of(papers.figure(paper, each))
                 ],
                 [
                     f"{SET}/figures/{paper}/{stem_of(each)}{form}.{kind}"
                     for each in part_of(paper, part)
-                    for form in FORMS
+                    for form in files.forms_of(papers.figure(paper, each))
                     for kind in files.KINDS
                     if kind != "svg"
                 ],
@@ -53,3 +43,29 @@ for paper in PAPERS:
                 f"Drawing the figures of {paper}, part {part + 1} of {PARTS}"
             script:
                 "../scripts/draw.py"
+
+
+rule forest:
+    input:
+        claims=rules.claims.output.verdicts,
+    output:
+        report(
+            f"{SET}/figures/{{paper}}/{files.FOREST}.svg",
+            category="{paper}",
+            labels={"figure": "findings", "form": "forest plot"},
+        ),
+        [f"{SET}/figures/{{paper}}/{files.FOREST}.{kind}" for kind in files.KINDS if kind != "svg"],
+    log:
+        f"results/logs/{LABEL}/figures/{{paper}}-forest.log",
+    conda:
+        "../envs/millrace.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        folder=lambda wildcards, output: str(Path(output[0]).parent),
+        sources=sources("figures.forest"),
+    message:
+        "Drawing the findings of {wildcards.paper}"
+    script:
+        "../scripts/forest.py"

@@ -1,7 +1,7 @@
 """The timed part: a fresh process for each group and repetition, and the proof that none overlap.
 
-The key in a path stands for all that the results depend on. So a change measures again exactly the
-groups that it touches, and what was measured before it is neither mixed in nor deleted.
+The key in a path is a hash of all that the results depend on. So after a change exactly the
+affected groups are measured again, and earlier results are neither mixed in nor deleted.
 """
 
 if MEASURING:
@@ -32,7 +32,7 @@ if MEASURING:
 
     rule measure:
         input:
-            # What of the data matters is in the key; its date does not.
+            # The key contains the data's identity; the date of the files does not matter.
             dataset=lambda wildcards: ancient_once_made(
                 dataset_of(GROUPS[wildcards.group].role), [raw_file(**wildcards)]
             ),

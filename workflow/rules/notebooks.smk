@@ -8,13 +8,15 @@ rule notebook:
         claims=rules.claims.output.verdicts,
     output:
         executed=f"{SET}/notebooks/{{paper}}.ipynb",
+        page=f"{SET}/notebooks/{{paper}}.html",
     log:
         f"results/logs/{LABEL}/notebooks/{{paper}}.log",
     conda:
         "../envs/millrace.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        # One of them starts a cluster of Spark.
+        mem_mb=4000,
     params:
         label=LABEL,
         sources=lambda wildcards: sources(*modules_of("figures", f"experiments.{wildcards.paper}")),

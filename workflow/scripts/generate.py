@@ -1,13 +1,14 @@
 """Adapter of rule generate."""
 
-from datasets.generate import generate
 from experiments.commands.job_log import kept_log
+from experiments.generated import make_dataset
 
 with kept_log(snakemake.log[0]):
-    generate(
+    make_dataset(
         snakemake.wildcards.dataset,
-        rows=snakemake.params.rows,
+        snakemake.output.folder,
+        profile=snakemake.config["profile"],
         seed=snakemake.params.seed,
-        output=snakemake.output.folder,
+        generated=snakemake.config["generated"],
         master=snakemake.config["spark_master"],
     )

@@ -4,4 +4,9 @@ from experiments.commands.job_log import kept_log
 from experiments.judging.claims import judge
 
 with kept_log(snakemake.log[0]):
-    judge(snakemake.wildcards.paper, snakemake.input.raw, snakemake.output.verdicts)
+    judge(
+        snakemake.wildcards.paper,
+        snakemake.input.raw,
+        snakemake.output.verdicts,
+        snakemake.input.machine,
+    )

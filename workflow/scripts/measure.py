@@ -1,13 +1,13 @@
 """Adapter of rule measure."""
 
 from experiments.commands.job_log import kept_log
-from experiments.measure import measure_group
+from experiments.job import measure_group
 
 with kept_log(snakemake.log[0]):
     measure_group(
         snakemake.wildcards.group,
         profile_path=snakemake.config["profile"],
-        repetition=int(snakemake.wildcards.repetition),
+        started=int(snakemake.wildcards.repetition),
         dataset=snakemake.input.get("dataset") or None,
         output=snakemake.output.rows,
     )
