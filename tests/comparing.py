@@ -1,4 +1,4 @@
-"""What a variant put out against the oracle: rows, digest, and the order of winsets."""
+"""The output of a variant against the oracle: rows, digest, and the order of winsets."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from operators.aggregation.sink import NOT_COUNTED, WinsetLog, fold_rows
 from operators.contract import Variant
 from tests.drivers import Streams, in_total_order, through_aggregate
 
-# A dozen variants are asked about the same streams, one after the other; of an oracle's answer
-# there are some thousand numbers, so that all are forgotten now and then.
+# A dozen variants are asked about the same streams, one after the other; an oracle's answer has
+# some thousand numbers, so the cache is cleared now and then.
 _ANSWERS: dict[tuple[AggregationPlan, bytes], Oracle] = {}
 MOST_ANSWERS = 500
 
@@ -57,7 +57,7 @@ def agree(
 ) -> np.ndarray:
     """Run the variant, compare rows, digest and log with the oracle's, and return the rows.
 
-    `right` is the oracle's answer where it is known already; `how` goes to `through_aggregate`.
+    `right` is the oracle's answer if already known; `how` is passed to `through_aggregate`.
     """
     rows, log = through_aggregate(variant, plan, streams, ahead, **how)
     if right is None:

@@ -1,7 +1,7 @@
-"""What each run of the tests takes of what there is, and ``make test-full`` all of it.
+"""The part of the test parameters that a normal run takes; ``make test-full`` takes all of them.
 
-A kernel takes seconds to compile, and a test that asks the same of twelve variants of a family, all
-tested by its contract, takes a minute: it has a mark, or takes some of them.
+A kernel takes seconds to compile, and a test that repeats itself for twelve variants of a family,
+all tested by the family's contract, takes a minute: it has a mark, or takes some of the variants.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from operators.check.pairwise import cover
 from operators.core.jit import INTERPRETED
-from tests.stress.pairwise import cover
+
+# Spark's workers are separate processes, in which kernels would be interpreted, too.
+on_spark = pytest.mark.skipif(INTERPRETED, reason="Spark's workers run compiled kernels")
 
 # Whether this is ``make test-full``; set as pytest begins, before any test is imported.
 FULL = False
@@ -26,19 +29,19 @@ def taken(values: Iterable[Any], always: Iterable[Any]) -> tuple[Any, ...]:
     ----------
     values : iterable
     always : iterable
-        Those of each run; one that is no value is a mistake.
+        Values taken in every run; each must be among `values`.
     """
     return tuple(one.values[0] for one in with_always(values, always) if FULL or not one.marks)
 
 
 def with_always(values: Iterable[Any], always: Iterable[Any]) -> list:
-    """Return parameters of which each run of the tests has some, and ``make test-full`` all.
+    """Return parameters: a normal run of the tests has those in `always`, ``make test-full`` all.
 
     Parameters
     ----------
     values : iterable
     always : iterable
-        Those of each run; one that is no value is a mistake.
+        Values taken in every run; each must be among `values`.
     """
     values, always = tuple(values), frozenset(always)
     assert always <= set(values), f"no values: {sorted(always - set(values))}"
@@ -48,26 +51,26 @@ def with_always(values: Iterable[Any], always: Iterable[Any]) -> list:
 
 
 def compiled_few(values: Iterable[Any], few: Iterable[Any]) -> list:
-    """Return parameters of which each run of the tests has all interpreted, and compiled a few.
+    """Return parameters: a normal run has all of them interpreted, and a few compiled.
 
-    For a test whose file the Makefile names for the interpreted run, of kernels whose other values
-    are made of the same functions.
+    For a test of kernels that are made of the same functions for the other values. The Makefile
+    must name the test's file for the interpreted run.
 
     Parameters
     ----------
     values : iterable
     few : iterable
-        Those that are compiled in each run; one that is no value is a mistake.
+        Values that are compiled in every run; each must be among `values`.
     """
     values = tuple(values)
     return with_always(values, values if INTERPRETED else few)
 
 
 def interpreted_is_enough(test):
-    """Return a test of what is around a kernel, whose functions other tests compile.
+    """Return a test of the code around a kernel, whose functions other tests compile.
 
-    Each run of the tests has it interpreted, its file being one that the Makefile names for that,
-    and ``make test-full`` compiled as well.
+    A normal run has the test interpreted, if the Makefile names its file for that;
+    ``make test-full`` has it compiled too.
     """
     return test if INTERPRETED else pytest.mark.full(test)
 
@@ -75,13 +78,13 @@ def interpreted_is_enough(test):
 def covered(**dimensions: Iterable[str]) -> pytest.MarkDecorator:
     """Return the mark by which a test is run for every combination of these values.
 
-    Every pair of values occurs in each run of the tests; the other combinations are those of
+    A normal run has a cover in which every pair of values occurs; the other combinations run in
     ``make test-full``.
 
     Parameters
     ----------
     **dimensions
-        By argument of the test, what it may be.
+        By argument of the test, the values.
     """
     values = {name: tuple(given) for name, given in dimensions.items()}
     chosen = {tuple(case[name] for name in values) for case in cover(values, seed=1)}

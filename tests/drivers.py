@@ -1,7 +1,7 @@
 """Two ways to drive a gate or an aggregate in a test.
 
-*Interleaved*: one thread acts for all; a seed decides who moves next and for how many steps. A
-failure repeats exactly.
+*Interleaved*: one thread acts for all; a seed decides which one moves next and for how many steps.
+A failure repeats exactly.
 
 *Threads*: one OS thread a source, an update thread and a reader or output thread, with random
 yields between the operations, so that the real atomics meet real preemption.
@@ -26,8 +26,8 @@ from operators.core.jit import INTERPRETED
 from tests.driving_kernels import EVERYBODY, REFUSED, STOPPED, driver_of
 
 TIMEOUT_SECONDS = 120
-# A silent source speaks again when nobody has moved for so long: a few times the longest sleep of
-# a waiting thread, and interpreted as many operations.
+# A silent source speaks again after nobody has moved for this long: a few times the longest sleep
+# of a waiting thread, and interpreted as many operations.
 STANDSTILL_SECONDS = 0.02 if INTERPRETED else 0.003
 # Turns that a silent source lets pass when one thread acts for all.
 SILENT_TURNS = 500
@@ -36,7 +36,7 @@ SCALE = 50 if INTERPRETED else 1
 
 
 def scaled(count: int) -> int:
-    """Return how many tuples stand for `count` in the world the test runs in."""
+    """Return the number of tuples that stands for `count` in the mode in which the test runs."""
     return max(20, count // SCALE)
 
 
@@ -102,11 +102,11 @@ def random_streams(
 
 
 class RefusedError(RuntimeError):
-    """A source was told that its tuple is out of order."""
+    """A source's tuple was refused as out of order."""
 
 
 class _Crew(NamedTuple):
-    """What is run: the kernel on a state, the streams, and where each reader's tuples go."""
+    """A run: the kernel on a state, the streams, and the buffers for each reader's tuples."""
 
     drive: Callable[..., int]
     state: Any
@@ -123,7 +123,7 @@ class _Crew(NamedTuple):
 
 
 def _wait_for_standstill(position: np.ndarray, stop: np.ndarray) -> None:
-    """Wait until no source moves: those that wait for this one have come as far as they can."""
+    """Wait until no source moves: sources that wait for this one are then as far as they can be."""
     before = None
     while before is None or not (before == position).all():
         before = position.copy()
@@ -136,7 +136,7 @@ def _run_threads(crew: _Crew, seed: int) -> None:
     streams = crew.streams
     position = streams.offsets[:-1].copy()
     silent = crew.silent_positions()
-    # A source's thread keeps silent by ending at a place, and beginning there again.
+    # A source's thread keeps silent by ending at a position, and starting again from it.
     none_silent = np.zeros((streams.count, 2), dtype=np.int64)
     stop = np.zeros(8, dtype=np.int64)
     failures: list[BaseException] = []
@@ -214,12 +214,12 @@ def _run_interleaved(crew: _Crew, seed: int, burst: int) -> None:
 
 
 def smallest_ahead(variant: Variant) -> int:
-    """Return the least number of tuples in flight that a variant takes; 0 where it takes none."""
+    """Return the minimum number of tuples in flight of a variant; 0 if it has no such parameter."""
     return next((p.minimum for p in variant.parameters if p.name == "ahead"), 0)
 
 
 def settings_of(variant: Variant, ahead: int, **given: int) -> dict[str, int]:
-    """Return the parameters of a variant, `ahead` raised to the least it takes."""
+    """Return the parameters of a variant, with `ahead` raised to the variant's minimum."""
     if smallest_ahead(variant):
         given["ahead"] = max(ahead, smallest_ahead(variant))
     return variant.settings(given)
@@ -237,7 +237,7 @@ def through_gate(
     silent: Mapping[int, int] | None = None,
     **given: int,
 ) -> list[np.ndarray]:
-    """Return what each reader got: int64 arrays (tuples, 4) of timestamp, source, key, value.
+    """Return each reader's tuples: int64 arrays (tuples, 4) of timestamp, source, key, value.
 
     `silent` maps a source to the count of tuples after which it keeps silent for a long time.
     """
@@ -273,7 +273,7 @@ def through_aggregate(
     silent: Mapping[int, int] | None = None,
     **given: int,
 ) -> tuple[np.ndarray, WinsetLog]:
-    """Return the rows that an aggregate put out, int64 (rows, 5), and its log.
+    """Return the output rows of an aggregate, int64 (rows, 5), and the log of winsets.
 
     `silent` maps an input to the count of tuples after which it keeps silent for a long time.
     """

@@ -1,7 +1,7 @@
-"""The compiled half of `tests.drivers`: who moves next, in one thread or in many.
+"""The compiled half of `tests.drivers`: the choice of the next step, in one thread or in many.
 
 A variant's operations are closed over, so one source drives every gate and every aggregate. The
-file imports no more than the kernels need, because each of its words enters their cache key.
+file imports no more than the kernels need, because all of its text enters their cache key.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from operators.core.integers import mix64, shift_right, wrapping_add
 from operators.core.jit import inlined, kernel
 from operators.gate.family import GateOperations
 
-# What a driving kernel answers besides the statuses of the contract.
+# Statuses of a driving kernel in addition to those of the contract.
 REFUSED = -10  # a source was told OUT_OF_ORDER
 STOPPED = -11  # another thread failed
 EXHAUSTED = -12  # a source has closed already
-# Who acts where one thread acts for all.
+# The actor that stands for all in the single-threaded mode.
 EVERYBODY = -1
 
 
 @inlined
 def advance_source(insert, close, state, source, streams, position):
-    """Let a source do its next thing: deliver, close, or nothing more. FULL leaves it in place."""
+    """Let a source take a step: deliver, close, or nothing. FULL leaves it at its position."""
     at = position[source]
     if at < streams.offsets[source + 1]:
         status = insert(state, source, streams.timestamp[at], streams.key[at], streams.value[at])
@@ -49,7 +49,7 @@ def advance_source(insert, close, state, source, streams, position):
 
 @inlined
 def is_silent(silence, source, position):
-    """Say whether a source keeps silent this turn, and count the turn."""
+    """Return whether a source keeps silent this turn, and count the turn."""
     if position[source] != silence[source, 0] or silence[source, 1] == 0:
         return False
     silence[source, 1] -= 1
@@ -60,11 +60,11 @@ def _driving(insert: Callable, close: Callable, update: Callable, step: Callable
     """Return the kernel of one thread that acts for all, and of each thread that acts for one.
 
     ``drive(state, streams, position, silence, updates, taken, seed, burst, actor, until, stop)``:
-    `actor` is a source, behind those an update thread, behind those the reader, or EVERYBODY; a
-    source's thread ends where it stands at `until`. ``step(state, taken)`` is the reader's.
-    `silence` has a row a source: the position before which it keeps silent, and for how many turns.
+    `actor` is a source, then come the update threads, then the reader, or EVERYBODY; a source's
+    thread ends at position `until`. ``step(state, taken)`` is the reader's step. `silence` has a
+    row a source: the position before which it keeps silent, and the number of turns.
 
-    One kernel, since most of a test's time is that of compiling the operations that are in it.
+    There is one kernel because compiling the operations takes most of a test's time.
     """
 
     @kernel
@@ -110,10 +110,10 @@ def _driving(insert: Callable, close: Callable, update: Callable, step: Callable
 
 
 def _gate_step(get_next_ready_tuple: Callable) -> Callable:
-    """Return a step that appends what a reader gets to `taken`, which begins with four words.
+    """Return a step that appends a reader's tuples to `taken`, which begins with four words.
 
-    They are the count of the tuples, and the reader's number; each tuple is four more. The number
-    is no constant of the step: each reader would be compiled by itself.
+    The header has the count of the tuples, and the reader's number; each tuple is four more words.
+    The number is not a constant of the step, or a step would be compiled for each reader.
     """
 
     @inlined

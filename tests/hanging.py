@@ -1,4 +1,4 @@
-"""The toy family and the toy paper of CONTRIBUTING.md, written to a folder of their own."""
+"""The toy family and the toy paper of CONTRIBUTING.md, written to a separate folder."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ title: a toy, in no time
 next: null
 size: quick
 repetitions: 1
+forks: 1
 closed_seconds: 0.02
 closed_rounds: 2
 open_seconds: 0.02
@@ -55,7 +56,7 @@ def environment(folder: Path) -> dict[str, str]:
 def snakemake(
     folder: Path, *arguments: str, papers: str = "toy_paper", **config: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the workflow on toy papers, its results below `folder`."""
+    """Run the workflow on toy papers, with results below `folder`."""
     given = {"paper": papers, "profile": str(folder / "tiny.yaml")} | config
     command = [
         "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder), "--cores", "2",
@@ -65,7 +66,7 @@ def snakemake(
 
 
 def millrace(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command where it finds the toys."""
+    """Run the command so that it finds the toys."""
     command = [sys.executable, "-m", "experiments.cli", *arguments]
     return subprocess.run(
         command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=250

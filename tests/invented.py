@@ -1,7 +1,7 @@
 """Invented raw results in the form of ``experiments.records.columns``, for judge and figures.
 
-A row belongs to no figure: figures that show the same setting share it. So what is invented for
-one of them stands in the others too, and ``once`` refuses rows that contradict each other.
+A row belongs to no figure: figures that show the same setting share it. So rows invented for one
+figure appear in the others too, and ``once`` refuses rows that contradict each other.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from datasets import catalog
 from experiments import papers, plan, series
 from experiments.declare import LINES, OFFERED_RATE, SIZES, Figure, Series, Sweep
 from experiments.judging import claims, fields
-from experiments.judging.floors import Floors
+from experiments.judging.floors import ENOUGH, Floors
 from experiments.judging.points import Point, gather
 from experiments.judging.published import Published, claim_of
 from experiments.records import columns, results
 from operators import registry
+from tests.quiet import floors
 
 PAPER = "multiway_aggregation"
 DECLARED = {figure.id: figure for figure in papers.paper(PAPER).figures}
@@ -32,12 +33,12 @@ PROVENANCE = {
     "settings": {"profile": "quick"},
 }
 MACHINE, KEY = "invented9000", "ab" * 8
-# The share of the throughput at which the profile compares latencies.
+# The fraction of the throughput at which the profile compares latencies.
 USUAL = 0.7
 
 
 def with_every_line(figure: Figure) -> Figure:
-    """Return a figure that shows every variant that takes its query, where it shows several."""
+    """Return a figure extended to every variant that takes its query, if it shows several."""
     if len(figure.lines) == 1:
         return figure
     family, query = registry.family(figure.family), figure.settings.get("query")
@@ -64,15 +65,15 @@ def row(
     Parameters
     ----------
     figure : str or Figure
-        One that shows it.
+        A figure that shows the row.
     line : str
         A series.
     x : int or str, optional
-        Value of the figure's swept setting, where it sweeps one.
+        Value of the figure's swept setting, if there is one.
     at : mapping, optional
         Other settings, by name.
     **given
-        Columns, in the place of the usual ones.
+        Columns that replace the usual ones.
     """
     figure = DECLARED[figure] if isinstance(figure, str) else figure
     line = Series(line)
@@ -87,8 +88,8 @@ def row(
         "machine": MACHINE,
         "key": KEY,
         "profile": "quick",
-        # The least size at which the figure has such a place.
-        "size": next((size for size in SIZES if figure.asks(settings, size)), "quick"),
+        # The smallest size at which the figure has this setting.
+        "size": next((size for size in SIZES if figure.declares(settings, size)), "quick"),
         "group": plan.group_name(figure, settings),
         "family": figure.family,
         "variant": line.variant,
@@ -117,8 +118,12 @@ def row(
         "threads": threads,
         "cores": cores,
         "pinned": False,
+        "sentinel_ns": 1_000_000,
         "sentinel_drift": 0.0,
         "transfer_ns": 60.0,
+        "peak_rss_bytes": (300 + inputs) << 20,
+        "rss_before_bytes": 300 << 20,
+        "state_bytes": inputs << 18,
         "blocked_seconds": 0.0,
         "started_at": started,
         "ended_at": started + 200_000_000,
@@ -139,7 +144,7 @@ def open_row(
     at: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> dict[str, Any]:
-    """Return one valid open row with that mean latency, at the usual rate unless told."""
+    """Return one valid open row with that mean latency, by default at the usual rate."""
     fraction = given.get("rate_fraction", USUAL)
     latency = {
         "latency_ms_mean": latency_ms,
@@ -165,7 +170,7 @@ def points_at(
 ) -> list[dict[str, Any]]:
     """Return all runs of one setting: closed, and open at {rate fraction: latency}.
 
-    Each repetition is 1 % off the one before.
+    Each repetition is 1 % off the previous one.
     """
     found = []
     for repetition in range(1, repetitions + 1):
@@ -231,10 +236,10 @@ def points_of_durations(
 
 
 def once(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows without those that say the same of a setting again; none may say another."""
+    """Return rows without duplicates; rows of one setting must not contradict each other."""
     found: dict[tuple, dict[str, Any]] = {}
     for each in rows:
-        place = (*results.place_of(each), each["key"], each["group"])
+        place = (*results.row_identity(each), each["key"], each["group"])
         assert found.setdefault(place, each) == each, f"invented twice and differently: {place}"
     return list(found.values())
 
@@ -253,7 +258,7 @@ def write_raw(
     return sorted(files)
 
 
-# Latency over the rate, over that at the usual rate.
+# Latency over the rate, relative to the latency at the usual rate.
 CURVE = {0.1: 10 / 3, 0.3: 2.0, USUAL: 1.0, 0.9: 1.2, 1.1: 70.0}
 
 
@@ -282,9 +287,9 @@ def as_in_the_paper(cores: int = 32, repetitions: int = 3, **given: Any) -> list
 def of_every_figure(
     cores: int = 32, repetitions: int = 3, figures: tuple[str, ...] = (), **given: Any
 ) -> list[dict[str, Any]]:
-    """Return rows of every series of `figures`, of all when none is named.
+    """Return rows of every series of `figures`, or of all figures when none is named.
 
-    Each series has a throughput of its own, the first one the lowest.
+    The series have different throughputs, the first one the lowest.
     """
     given = {"cores": cores, "repetitions": repetitions} | given
     rows = []
@@ -326,7 +331,7 @@ def at_common_rate(
 
 
 def _in_flight(figure: Figure, line: str, place: int, **given: Any) -> list[dict[str, Any]]:
-    """Return rows of a series of a figure over tuples in flight, the same as other figures have."""
+    """Return rows of a series over tuples in flight, equal to those of other figures."""
     query = figure.settings["query"]
     sharing = (each for each in DECLARED.values() if each.settings.get("query") == query)
     known = series.measured(max(sharing, key=lambda each: isinstance(each.x, Sweep)))
@@ -343,13 +348,7 @@ def _invented(place: int, inputs: int) -> tuple[float, float]:
 
 PUBLISHED = {
     "paper": PAPER,
-    "variants": {
-        "mq": "MQ",
-        "mqlf": "MQLF",
-        "tumlsc": "TuMLSC",
-        "tumlmc": "TuMLMC",
-        "wiml": "WiML",
-    },
+    "variants": dict(mq="MQ", mqlf="MQLF", tumlsc="TuMLSC", tumlmc="TuMLMC", wiml="WiML"),
     "hardware": {"cpu_model": "Xeon", "logical_cores": 24},
 }
 
@@ -357,7 +356,7 @@ PUBLISHED = {
 def claim_about(**given: Any) -> dict[str, Any]:
     """Return a claim about k-OS, throughput higher at 20 inputs, as a file has it.
 
-    `given` replaces fields, and leaves those out that it says None of, the value apart.
+    `given` replaces fields; a field given as None is left out, except the value.
     """
     said = {
         "id": "a-claim",
@@ -380,11 +379,34 @@ def points_in(figure: str | Figure, rows: Iterable[dict[str, Any]]) -> list[Poin
     return gather(once(rows), EVERY[figure] if isinstance(figure, str) else figure)
 
 
+def equal_runs(times: float = 1.0, latency: float = 1.0, **given: Any) -> list[dict[str, Any]]:
+    """Return as many equal runs as noise floors need, of a setting that no figure shows.
+
+    The throughputs of successive rounds differ by `times`, the latencies by `latency`; processes
+    do not differ. With two cores, the runs with 20 inputs are oversubscribed.
+    """
+    at, rows = {"ahead": 64}, []
+    for number in range(1, ENOUGH + 2):
+        own, odd = {"repetition": 1, "round": number} | given, number % 2
+        for inputs in (1, 20):
+            slow = 1e6 / times**odd
+            rows.append(row("13", "mq", inputs, at, throughput_tps=slow, **own))
+            rows.append(open_row("13", "mq", inputs, 5.0 * latency**odd, at, **own))
+    rows += [
+        row("13", "mq", 1, at, phase="reference", group=f"group-{n}", **given) for n in range(7)
+    ]
+    return rows
+
+
 def judged(rows: list[dict[str, Any]], floor: Floors | None = None, **claim: Any) -> dict[str, Any]:
-    """Return the verdict on ``claim_about(**claim)``, where each figure shows every variant."""
+    """Return the verdict on ``claim_about(**claim)``, where each figure shows every variant.
+
+    By default equal runs are equal: the noise floor is 1.
+    """
     asked = claim_about(**claim)
     points = [point for figure in asked["figures"] for point in points_in(figure, rows)]
     said = claim_of(PAPER, asked)
+    floor = floors() if floor is None else floor
     return claims.judge_claim(said, points, invented_published(), EVERY.values(), floor)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments import papers, series
 from experiments.declare import Figure
-from experiments.families.saturated import SPEED_UP
+from experiments.families.saturated_source import SPEED_UP
 from experiments.records import columns, quantities
 from tests.invented import row
 
@@ -34,7 +34,7 @@ def rows_at(
     repetitions: int = 1,
     **given: Any,
 ) -> list[dict[str, Any]]:
-    """Return the rows of one setting, all that its family's quantities are computed from."""
+    """Return the rows of one setting, with all columns that the family's quantities need."""
     figure = DECLARED[figure] if isinstance(figure, str) else figure
     at = dict(at)
     x = at.pop(figure.x.setting, None) if hasattr(figure.x, "setting") else None
@@ -51,6 +51,9 @@ def rows_at(
     seen["operator_seconds"] = {
         f"{place} operator": 0.01 * place for place in range(1, operators + 1)
     }
+    seen["ingress_seconds"] = 0.01
+    seen["no_room_a_tuple"] = 0.1
+    seen["turns"] = {"sent": 100, "with_a_choice": 60, "held_back": 25, "passed_over": 50}
     seen = {name: value for name, value in seen.items() if name in known}
     found = []
     for repetition in range(1, repetitions + 1):

@@ -7,7 +7,7 @@ from typing import Any
 from tests.invented import CURVE, curve, points_by_rate, points_of_durations, points_over
 
 INPUTS = (1, 8, 14, 20)
-# Throughput of a query over that of k.
+# Throughput of a query relative to that of k.
 SCALES = {
     "13": 1.0,
     "14": 0.3,
@@ -22,12 +22,12 @@ SCALES = {
     "26": 0.15,
 }
 SENSITIVE = ("13", "14", "18", "19", "23")
-# What each number of update threads gains.
+# The speed-up of each number of update threads.
 SCALING = {1: 1.0, 4: 1.6, 8: 2.4, 12: 2.37}
 SCALING_WELL = {1: 1.0, 4: 2.2, 8: 5.4, 12: 5.35}
-# Time of a tuple in an input thread, ns; that in the output thread is what its throughput allows.
+# Time of a tuple in an input thread, in ns; the output thread's follows from the throughput.
 INPUT_NS = {"mq": 400.0, "mqlf": 200.0, "tumlsc": 800.0, "wiml": 3000.0}
-# So slow that the fastest variant is offered what the slowest one takes.
+# Includes a rate so low that the fastest variant is offered less than the slowest one takes.
 RATES = {0.005: 4.0, **CURVE}
 
 
@@ -52,7 +52,7 @@ def _sorting(given: dict) -> list[dict]:
 
 
 def _lines(figure: str) -> dict[str, dict[int, tuple[float, float]]]:
-    """Return what each line of a figure over inputs has, by inputs."""
+    """Return throughput and latency of each line of a figure over inputs, by inputs."""
     scale, sensitive = SCALES[figure], figure in SENSITIVE
     best = {n: (2.3e6 * scale, 3 / scale) for n in INPUTS}
     if not sensitive:
@@ -65,7 +65,7 @@ def _lines(figure: str) -> dict[str, dict[int, tuple[float, float]]]:
 
 
 def _durations_and_rates(given: dict) -> list[dict]:
-    """Return what figures 8 to 11 have beside the rows that they share with 14 and 16."""
+    """Return the rows of figures 8 to 11 that are not shared with figures 14 and 16."""
     rows = []
     for durations, rates, shared in (("8", "9", "14"), ("10", "11", "16")):
         for line, by_inputs in _lines(shared).items():
@@ -81,7 +81,7 @@ def _by_inputs(given: dict) -> list[dict]:
     for figure in SCALES:
         for line, by_inputs in _lines(figure).items():
             rows += points_over(figure, line, by_inputs, **given)
-    # A dear function leaves little to gain.
+    # An expensive function leaves little to gain.
     close = {
         "mq": {n: ((1.0 - 0.007 * n) * 3e4, 200.0 + 4 * n) for n in INPUTS},
         "mqlf": {n: ((0.95 - 0.004 * n) * 3e4, 190.0 + 3 * n) for n in INPUTS},

@@ -22,7 +22,7 @@ from experiments.records import quantities
 from tests.invented import row
 
 PAPER, SUBINDEXES = "pim_tree", 64
-# Of the machine of invented rows.
+# Cores of the machine of the invented rows.
 CORES = 32
 DECLARED = {figure.id: figure for figure in papers.paper(PAPER).figures}
 
@@ -35,7 +35,7 @@ def places_of(figure: Figure, size: str = "quick") -> list[dict[str, Any]]:
 
 
 def insert_shares(drift: float) -> list[float]:
-    """Return shares of 64 subindexes: equal without a drift, in one of them where r = 1."""
+    """Return shares of 64 subindexes: equal without a drift, all in one of them at r = 1."""
     equal = [(1 - drift) / SUBINDEXES] * SUBINDEXES
     equal[SUBINDEXES // 2] += drift
     return equal
@@ -59,7 +59,7 @@ def rows_at(
     repetitions: int = 1,
     **given: Any,
 ) -> list[dict[str, Any]]:
-    """Return the rows of one setting, all that its family's quantities are computed from."""
+    """Return the rows of one setting, with all columns that the family's quantities need."""
     figure = DECLARED[figure] if isinstance(figure, str) else figure
     at = dict(at)
     x = at.pop(figure.x.setting, None) if hasattr(figure.x, "setting") else None

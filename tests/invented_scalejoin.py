@@ -47,7 +47,7 @@ def rows_at(
     repetitions: int = 1,
     **given: Any,
 ) -> list[dict[str, Any]]:
-    """Return the rows of one setting, all that its family's quantities are computed from."""
+    """Return the rows of one setting, with all columns that the family's quantities need."""
     figure = DECLARED[figure] if isinstance(figure, str) else figure
     at = dict(at)
     x = at.pop(figure.x.setting, None) if isinstance(figure.x, Sweep) else None

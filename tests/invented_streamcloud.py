@@ -8,14 +8,16 @@ from typing import Any
 
 from experiments import papers, series
 from experiments.declare import OFFERED_RATE, Figure, Series, Sweep
+from experiments.families.micro_batches.columns import WHOLE
 from experiments.families.streamcloud.columns import COSTS, COUNTING
 from experiments.records import quantities
+from operators import registry
 from tests.invented import USUAL, row
 
 PAPER = "streamcloud"
 DECLARED = {figure.id: figure for figure in papers.paper(PAPER).figures}
 SHARES = (0.3, USUAL, 1.1, 1.5)
-# Comparisons a tuple in a run, and what of the processor time is no processing, by strategy.
+# Comparisons a tuple in a run, and the share of other work in the processor time, by strategy.
 COMPARED = 2_400
 OTHER = {"query-cluster": 0.45, "operator-cluster": 0.25, "subquery-cluster": 0.1}
 UNUSED = {"query-cluster": 0.02, "operator-cluster": 0.35, "subquery-cluster": 0.08}
@@ -29,7 +31,7 @@ def places_of(figure: Figure, size: str = "quick") -> list[dict[str, Any]]:
 
 
 def at_rate(share: float, throughput: float, instances: int) -> dict[str, Any]:
-    """Return what an open run at a share of the throughput sees: all is taken up to the whole."""
+    """Return an open run at a share of the throughput: up to the whole, all tuples are taken."""
     taken = min(share, 1.0) * throughput
     return {
         "phase": "open",
@@ -46,7 +48,7 @@ def at_rate(share: float, throughput: float, instances: int) -> dict[str, Any]:
 
 
 def counted(settings: Mapping[str, Any], strategy: str) -> dict[str, Any]:
-    """Return what is counted: instances share the work, and each has a channel to each other."""
+    """Return the counted columns: instances share the work, each with a channel to each other."""
     many = settings["processors"] or settings["instances"] * settings["nodes"]
     hops = 8.0 if strategy == "operator-cluster" else 3.0
     return {
@@ -82,9 +84,11 @@ def rows_at(
     shares: tuple[float, ...] = SHARES,
     **given: Any,
 ) -> list[dict[str, Any]]:
-    """Return the rows of one setting, all that its family's quantities are computed from."""
+    """Return the rows of one setting, with all columns that the family's quantities need."""
     figure = DECLARED[figure] if isinstance(figure, str) else figure
     settings = series.resolved(figure, Series(line), at)
+    if figure.family == "micro_batches":
+        return on_spark(figure, line, at, throughput, repetitions, **given)
     phases = set(quantities.phases_of(figure))
     instances = settings["processors"] or settings["instances"] * settings["nodes"]
     at = dict(at)
@@ -116,6 +120,49 @@ def rows_at(
         row(figure, line, x, at, **{"repetition": repetition, **seen, **own, **given})
         for repetition in range(1, repetitions + 1)
         for own in kinds(repetition)
+    ]
+
+
+def on_spark(
+    figure: Figure,
+    line: str,
+    at: Mapping[str, Any],
+    throughput: float = 1e6,
+    repetitions: int = 1,
+    **given: Any,
+) -> list[dict[str, Any]]:
+    """Return the rows of one setting on Spark: two cores, of which a tenth is idle."""
+    settings = series.resolved(figure, Series(line), at)
+    variant = registry.variant(figure.family, Series(line).variant)
+    batched, ours = variant.operations.in_batches, "strategy" in settings
+    batches = settings["batches"] + (0 if batched else 1)
+    tuples = batches * settings["trigger"]
+    seconds = tuples / throughput
+    whole = 2 * seconds
+    seen = {
+        "phase": WHOLE,
+        "cores": 2,
+        "threads": 2,
+        "oversubscribed": False,
+        "throughput_tps": throughput,
+        "tuples": tuples,
+        "seconds": seconds,
+        "measured_tuples": tuples,
+        "measured_seconds": seconds,
+        "java_seconds": 0.6 * whole,
+        "python_seconds": 0.3 * whole,
+        "task_seconds": 0.2 * whole,
+        "batch_ms": 1e3 * seconds / batches if batched else None,
+        "first_batch_ms": 3e3 * seconds / batches if batched else None,
+        "in_step_seconds": 0.2 * whole if ours else None,
+        "kernel_seconds": 0.1 * whole if ours else None,
+        "tasks": 4 * batches if ours else None,
+    }
+    at = dict(at)
+    x = at.pop(figure.x.setting, None) if isinstance(figure.x, Sweep) else None
+    return [
+        row(figure, line, x, at, **{"repetition": repetition, **seen, **given})
+        for repetition in range(1, repetitions + 1)
     ]
 
 

@@ -1,4 +1,4 @@
-"""A family of a test's own, in a folder that joins ``operators`` from outside."""
+"""A family defined in a test, in a folder that joins ``operators`` from outside."""
 
 from __future__ import annotations
 
@@ -91,10 +91,10 @@ def write_family(folder: Path, family: str = "echo", /, **texts: str) -> None:
     ----------
     folder : Path
     family : str
-        Its id.
+        Id of the family.
     **texts : str
-        By path with "__" for "/" and without its end, the text of a file: of one more, or in the
-        place of the usual one. An empty text leaves a file out.
+        File texts by path, with "__" for "/" and without the suffix: new files, or replacements of
+        the usual ones. An empty text leaves a file out.
     """
     usual = {
         "family": FAMILY,
@@ -133,7 +133,9 @@ def joined(folder: Path) -> Iterator[None]:
 
 def _forget() -> None:
     importlib.invalidate_caches()
-    for cached in (registry.family_names, registry.family, registry._all_variants):
+    for cached in (
+        registry.family_names, registry.family, registry._all_variants, registry._seen,
+    ):  # fmt: skip
         cached.cache_clear()
     families.mutants.cache_clear()
 

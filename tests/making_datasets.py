@@ -47,9 +47,9 @@ def write_columns(
     time_unit: str = "s",
     **told: Any,
 ) -> Path:
-    """Write these columns, whatever they hold, as the main table of a dataset of `role`.
+    """Write these columns, of any content, as the main table of a data set of `role`.
 
-    `told` replaces what `dataset.json` says of the whole, for example ``query_time_unit=20``.
+    `told` replaces entries of `dataset.json`, for example ``query_time_unit=20``.
     """
     arrow = pa.table(dict(columns))
     table = replace(_form(catalog.of_role(role)[0].main, arrow), time_unit=time_unit)
@@ -80,7 +80,7 @@ def write_columns(
 
 
 def _form(declared: Table, arrow: pa.Table) -> Table:
-    """Return the declared table with the columns that are there, and those that have to be."""
+    """Return the declared table with the present columns and the mandatory ones."""
     own = {getattr(declared, purpose) for purpose in PURPOSES}
     found = {name: str(arrow.schema.field(name).type) for name in arrow.column_names}
     columns = [each for each in declared.columns if each.name in own or each.name in found]

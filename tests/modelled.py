@@ -1,4 +1,4 @@
-"""Raw results of the fourth paper's figures, made by the formulas of its cost model."""
+"""Raw results of the fourth paper's figures, made by the formulas of the cost model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.invented import row
 
 PAPER = "pim_tree"
 DECLARED = {figure.id: figure for figure in papers.paper(PAPER).figures}
-# No two of them alike, and none with a multiple among the others.
+# All different, and none a multiple of another.
 CONSTANTS = Constants(
     search=7.0, insert=11.0, delete=13.0, compare=17.0, immutable=3.0, merge=1.9
 )  # fmt: skip
@@ -22,12 +22,12 @@ FIT_AT, LARGER = 1 << 12, 1 << 17
 
 
 def costs_at(figure: Figure, line: str, constants: Constants = CONSTANTS, **swept: Any) -> Costs:
-    """Return what the formulas say of a line of a figure."""
+    """Return the costs of a line of a figure by the formulas."""
     return FORMULAS[line](setting_of(series.resolved(figure, Series(line), swept)), constants)
 
 
 def steps_of(line: str, window: int, constants: Constants = CONSTANTS, **given: Any) -> dict:
-    """Return the row of figure 10a in which each step takes what the formulas say."""
+    """Return the row of figure 10a in which each step takes the time of the formulas."""
     costs = costs_at(DECLARED["10a"], line, constants, window=window)._asdict()
     merged = TUPLES * costs["merge"] / 1e9
     split = {name: TUPLES * costs[name] / 1e9 for name in STEP_NAMES}
@@ -36,7 +36,7 @@ def steps_of(line: str, window: int, constants: Constants = CONSTANTS, **given: 
         "tuples": TUPLES,
         "seconds": merged + sum(split.values()),
         "merge_seconds": merged,
-        # Clocks tell how the time is split, and not how long it is.
+        # The clocks give the split of the time, not the length.
         "step_seconds": {name: 0.02 * value for name, value in split.items()},
         "stamped": TUPLES // 65,
     }

@@ -1,4 +1,4 @@
-"""What holds of the published statements of every paper: sense, sweeps, questions, quotes."""
+"""Properties of the published statements of every paper: sense, sweeps, questions, quotes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from experiments.judging.comparators import comparators_of
 from experiments.records.quantities import quantity
 from tests.invented import PUBLISHED
 
-# The papers' texts are not in the repository; they lie beside it where they are at hand.
+# The papers' texts are not in the repository; if available, they lie next to it.
 TEXTS = Path(__file__).resolve().parents[2] / "shared" / "papers"
-# What a claim may read at without naming a value.
+# Settings of a claim that name no single value.
 EVERY = {"all", "many"}
 
 
@@ -27,14 +27,14 @@ def written(paper: str) -> dict[str, Any]:
 
 
 def read_again(paper: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what is settled between two readings of a paper, and the second one, by claim."""
+    """Return the settled differences of two readings of a paper, and the second one, by claim."""
     path = papers.folder_of(paper) / "second_reading.yaml"
     second = yaml.safe_load(path.read_text("utf-8"))
     return second["settled"], second["second_reading"]
 
 
 def publish(folder, monkeypatch, **said):
-    """Have a paper's statements read from a file that says this, None for nothing."""
+    """Make a paper's statements come from a file with these fields; None leaves a field out."""
     whole = {key: value for key, value in (PUBLISHED | said).items() if value is not None}
     path = folder / "published.yaml"
     path.write_text(yaml.safe_dump(whole))
@@ -51,7 +51,7 @@ def words_of(text: str) -> str:
 
 
 def text_of(paper: str) -> str:
-    """Return the text of a paper as one line, and skip the test where it is not at hand."""
+    """Return the text of a paper as one line; skip the test if the text is unavailable."""
     path = TEXTS / f"{paper}.txt"
     if not path.exists():
         pytest.skip("the text of the paper is not at hand")
@@ -64,7 +64,7 @@ def assert_sense(
     magnitudes: Mapping[str, tuple[float, float]],
     alike: Iterable[str] = ("near",),
 ) -> None:
-    """Hold a claim against its comparator, unit and magnitude; `alike` have a tolerance."""
+    """Check a claim's comparator, unit and magnitude; directions in `alike` have a tolerance."""
     assert 2 <= len(claim["quote"].split()) <= 30
     assert claim["comparator"] in comparators_of(published["paper"])
     assert claim["unit"] in ("times", quantity(claim["quantity"]).unit)
@@ -72,19 +72,19 @@ def assert_sense(
     if claim["value"] is not None:
         least, most = magnitudes[claim["unit"]]
         assert least <= claim["value"] <= most
-    # What is alike is so within a factor, which is ours and said to be.
+    # Values count as alike within a factor, which we chose and must state.
     assert ("tolerance" in claim) == (claim.get("direction") in alike)
     assert 1 < claim.get("tolerance", 1.25) <= 2
     assert "tolerance" not in claim or "assumed" in claim
-    # A value of another machine has a size and no side.
+    # A value of another machine has a size and no direction.
     assert (claim["comparator"] == "absolute") == ("direction" not in claim)
     assert claim["comparator"] != "absolute" or claim["value"] is not None
 
 
 def assert_reads_what_is_there(claim: Mapping[str, Any], figures: Mapping[str, Figure]) -> None:
-    """Hold what a claim reads against lines, sweeps and settings of its figures.
+    """Check a claim's variants and settings against lines, sweeps and settings of its figures.
 
-    Its variants are lines of one of its figures at least, and a value is in the paper's own sweep.
+    The variants are lines of at least one of the figures, and values are in the paper's sweep.
     """
     own = [figures[name] for name in claim["figures"]]
     for kind in ("variants", "rivals"):
@@ -108,14 +108,14 @@ def lines_read(figure: str, claims: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def assert_no_results(claims: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
-    """Hold that these claims and no others are no results, of these kinds, and say why."""
+    """Check that exactly these claims are no results, are of these kinds, and say why."""
     found = {name: claim["kind"] for name, claim in claims.items() if claim["kind"] != "result"}
     assert found == kinds
     assert all(len(claims[name]["kind_why"].split()) >= 6 for name in kinds)
 
 
 def assert_one_question_each(paper: str, claims: Mapping[str, Any], least: int, most: int) -> None:
-    """Hold that every claim stands under one of some questions, each of which a result answers."""
+    """Check that every claim is under exactly one question, each of which a result answers."""
     findings = written(paper)["findings"]
     named = [name for finding in findings for name in finding["statements"]]
     assert sorted(named) == sorted(claims)
@@ -127,7 +127,7 @@ def assert_one_question_each(paper: str, claims: Mapping[str, Any], least: int, 
 
 
 def assert_repeats(claim: Mapping[str, Any], published: Mapping[str, Any]) -> None:
-    """Hold that a claim says no more than what it repeats, of the same question."""
+    """Check that a claim says no more than the claim it repeats, on the same question."""
     (whole,) = [each for each in published["claims"] if each["id"] == claim["repeats"]]
     (finding,) = [each for each in published["findings"] if claim["id"] in each["statements"]]
     assert whole["id"] in finding["statements"]
@@ -139,7 +139,7 @@ def assert_repeats(claim: Mapping[str, Any], published: Mapping[str, Any]) -> No
 
 
 def assert_why(given: Mapping[str, Any], published: Mapping[str, Any]) -> None:
-    """Hold that what is not judged says where it stands and why, and is not judged."""
+    """Check that an unjudged statement gives section and reason, and is not judged."""
     assert {"quote", "section", "why"} == given.keys()
     assert len(given["why"].split()) >= 6
     assert given["quote"] not in {claim["quote"] for claim in published["claims"]}

@@ -1,4 +1,4 @@
-"""The runs that a finished process has a row of, for tests that look whether all are there."""
+"""The runs of which a finished process has a row, for tests that check their completeness."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from experiments.timing.task import Group
 
 
 def required_runs(group: Group, lengths: Lengths, repetition: int = 1) -> list[Run]:
-    """Return the runs that a finished process has a row of, equal ones apart."""
+    """Return the runs of which a finished process has a row, except equal runs."""
     found = []
     for task in group.tasks:
         for number in range(1, lengths.closed_rounds + 1):

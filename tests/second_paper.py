@@ -1,4 +1,4 @@
-"""A second paper, made in a test: figures of ids that the first one has too, and of panels."""
+"""A second paper, made in a test: some figure ids equal the first paper's, some have panels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sweep(setting: str, *values: Any, words: str = "") -> Sweep:
 
 
 def figure(figure_id: str, query: str = "w-OS", **given: Any) -> Figure:
-    """Return a figure of MQ and TuMLSC over inputs; `given` replaces what it says."""
+    """Return a figure of MQ and TuMLSC over inputs; `given` replaces fields."""
     said = {
         "id": figure_id,
         "title": f"{query}: a figure of a test",
@@ -49,12 +49,12 @@ def figure(figure_id: str, query: str = "w-OS", **given: Any) -> Figure:
 
 
 def at_twenty(figure_id: str, form: str, **given: Any) -> Figure:
-    """Return a figure in which each line has one place: its point at 20 inputs."""
+    """Return a figure in which each line has a single point, at 20 inputs."""
     settings = {"query": "w-OS", "inputs": 20}
     return figure(figure_id, x=LINES, form=form, **{"settings": settings} | given)
 
 
-# Ids of the first paper, and panels; 8 and 8a are of the same query and share its rows.
+# Ids that the first paper has too, and panels; 8 and 8a have the same query and share rows.
 FIGURES = (
     figure("5f", "k-OS"),
     figure("8"),
@@ -94,11 +94,11 @@ def join(
     ----------
     monkeypatch : MonkeyPatch
     folder : Path
-        Where its published.yaml is written.
+        The folder for published.yaml.
     paper : Paper, optional
     claims : sequence of mapping
     **modules : mapping
-        The content of further modules of its folder, such as
+        The content of further modules of the paper's folder, such as
         ``comparators={"COMPARATORS": {...}}``.
     """
     paper = paper or second()
@@ -112,7 +112,7 @@ def join(
         add_module(monkeypatch, f"experiments.{paper.id}.{name}", **content)
     found = {**papers._folders(), paper.id: own}
     monkeypatch.setattr(papers, "_folders", lambda: found)
-    # What is remembered in the test is forgotten after it.
+    # Values cached in the test are forgotten after it.
     monkeypatch.setattr(papers, "paper", cache(papers.paper.__wrapped__))
     monkeypatch.setattr(quantities, "every", cache(quantities.every.__wrapped__))
     monkeypatch.setattr(quantities, "of_family", cache(quantities.of_family.__wrapped__))

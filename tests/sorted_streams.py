@@ -1,4 +1,4 @@
-"""Timestamps of sorted streams, of the kinds that entry points for arrays are tried on."""
+"""Timestamps of sorted streams, of the kinds on which entry points for arrays are tested."""
 
 from __future__ import annotations
 

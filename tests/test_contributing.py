@@ -1,8 +1,9 @@
-"""The variant that CONTRIBUTING.md offers as a template is whole and right."""
+"""The variants that CONTRIBUTING.md and a notebook offer as templates are complete and correct."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import sys
 from dataclasses import replace
@@ -15,18 +16,35 @@ from operators.check.suite import SHARE, check_variant
 from operators.gate import multi_queue
 from tests.contract.test_gate import SUITE
 
-PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "CONTRIBUTING.md"
+NOTEBOOK = ROOT / "notebooks" / "own_operator.ipynb"
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory):
-    """Write the page's variant to a file, load it, and register it beside the real ones."""
+def of_the_page() -> str:
     page = PAGE.read_text(encoding="utf-8")
     section = page.partition("## A new variant")[2].partition("\n## ")[0]
     (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    file = tmp_path_factory.mktemp("template") / "one_lock.py"
-    file.write_text(code, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("operators.gate.one_lock", file)
+    return code
+
+
+def of_the_notebook() -> str:
+    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    (code,) = ["".join(c["source"][1:]) for c in cells if c["source"][0].startswith("%%writefile")]
+    return code
+
+
+@pytest.fixture(
+    scope="module",
+    params=[("one_lock", of_the_page), ("lock_and_heap", of_the_notebook)],
+    ids=lambda param: param[0],
+)
+def template(request, tmp_path_factory):
+    """Write a variant to a file, load it, and register it with the real ones."""
+    stem, source_of = request.param
+    file = tmp_path_factory.mktemp("template") / f"{stem}.py"
+    file.write_text(source_of(), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(f"operators.gate.{stem}", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     found, where = (dict(each) for each in registry._all_variants())
@@ -37,7 +55,7 @@ def template(tmp_path_factory):
         yield module.VARIANT
 
 
-# The template is excused from what the multi-queue inside it is excused from, and from no more.
+# They take one reader, and are excused from exactly the cases that excuse the multi-queue.
 CASES = SUITE.cases_for(multi_queue.VARIANT)
 
 

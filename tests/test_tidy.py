@@ -1,7 +1,7 @@
-"""The repository itself, tested: sizes, direction of imports, intrinsics, dead files, what is kept.
+"""Rules of the repository itself: sizes, direction of imports, intrinsics, dead and kept files.
 
-A rule has no silent hole. Where it has an exception, the exception is named here with its reason,
-and a test fails when it is no longer needed: the lists can only shrink.
+No rule has a silent gap. An exception to a rule is listed here with its reason, and a test fails
+when the exception is no longer needed: the lists can only shrink.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from operators import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("operators", "datasets", "experiments", "figures")
-# Lines of code: no comment, no docstring, no import and no blank line counts, so that a sentence
-# more costs nothing.
+# Lines of code: comments, docstrings, imports and blank lines do not count, so that another
+# sentence costs nothing.
 FILE_LINES = 300
 FUNCTION_LINES = 70
 ADAPTER_LINES = 15
@@ -42,16 +42,17 @@ ALGORITHMS = {
     "operators/index/b_plus_tree.py",
     "operators/theta_join/handshake_low_latency.py",
 }
-# Another file or file:function, its length, and why it is that long.
+# Any other file or file:function, with the length, and the reason for it.
 LONG: dict[str, tuple[int, str]] = {}
 
-# Files that may reach below numba's surface, and for what.
+# Files that may reach below numba's surface, and for which purpose.
 BELOW_NUMBA = {
     "operators/core/atomics.py": "the shared words: LLVM atomics and libc",
     "operators/core/c_library.py": "how atomics and noise call libc",
     "operators/core/noise.py": "yields before an atomic, in tests only",
     "operators/core/jit.py": "the one policy of compiling",
     "operators/core/inside_numba/__init__.py": "the cache, and what numba does otherwise",
+    "operators/core/inside_numba/kept.py": "where the cache keeps the kernels of this process",
     "operators/core/inside_numba/lowering.py": "which variables of a kernel are values",
     "operators/core/integers.py": "wrapping arithmetic, which touches no memory",
     "operators/core/vectors.py": "elements of a node at once, and plain loads and stores",
@@ -59,7 +60,7 @@ BELOW_NUMBA = {
     "operators/core/prefetch.py": "asking for a cache line, which changes nothing but time",
     "operators/core/marks.py": "compiles to nothing",
 }
-# Only these words of an LLVM builder order memory, so they stand in one file.
+# Only these words of an LLVM builder order memory, so they must all be in one file.
 ATOMIC_WORDS = re.compile(r"\b(load_atomic|store_atomic|cmpxchg|atomic_rmw|\.fence)\(")
 SHARED_WORD_CALLS = {"load": 3, "store": 4, "cas": 5, "fetch_add": 4, "exchange": 4, "fence": 1}
 ORDERS = {"RELAXED", "ACQUIRE", "RELEASE", "ACQ_REL", "SEQ_CST"}
@@ -70,19 +71,20 @@ ENTRY_POINTS = {
     "experiments.soak": "make soak",
     "operators.check.__main__": "the process that millrace check starts",
 }
-# Pieces, tested and measured, that the families of the next papers build on. A module that
+# Parts, tested and measured, that the families of the next papers build on. A module that
 # something imports or that is declared as a variant leaves this list.
 BUILT_AHEAD: set[str] = set()
-# The same for structures of the core, which are declared and checked whoever uses them.
+# The same for structures of the core, which are declared and checked whether or not they are used.
 STRUCTURES_AHEAD: dict[str, str] = {}
-# A family's oracle is used by its tests, wherever the harness has no need of it.
-TESTED_AGAINST = re.compile(r"operators\.\w+\.reference")
+# A family's oracle is used by the tests, even where the harness does not need it; and so is what
+# tells the tests which operations the programs of a family call alone.
+TESTED_AGAINST = re.compile(r"operators\.(\w+\.reference|check\.alone)")
 
 
 @cache
 def kept_files() -> tuple[str, ...]:
     """Return the files of the repository, as git would keep them."""
-    # As git has it, what begins with a slash is meant at the root alone.
+    # As in git, a leading slash means the root alone.
     ignored = [
         f"{ROOT if line.startswith('/') else ''}{line.strip().rstrip('/')}"
         for line in (ROOT / ".gitignore").read_text().splitlines()
@@ -118,7 +120,7 @@ def tree_of(name: str) -> ast.Module:
     return ast.parse(text_of(name))
 
 
-# What a tokenizer finds that is no code.
+# Tokens that are no code.
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
            tokenize.ENDMARKER}  # fmt: skip
 
@@ -241,9 +243,9 @@ def test_imports_point_one_way(capsys):
 
 
 def imported_from_operators(name: str) -> set[str]:
-    """Return the packages and modules right in ``operators`` that a file imports from.
+    """Return the packages and modules directly in ``operators`` that a file imports from.
 
-    What lies in a family's folder ``check`` stands as ``<family>.check``.
+    A module in a family's folder ``check`` appears as ``<family>.check``.
     """
     modules = [m.split(".")[1:] for m in imports_of(name) if m.startswith("operators.")]
     return {".".join(m[:2]) if m[1:2] == ["check"] else m[0] for m in modules if m}
@@ -332,17 +334,19 @@ def test_each_atomic_call_spells_its_order(package):
 
 
 def loaded_by_name() -> set[str]:
-    """Return the modules found by name: declarations, checks, and what a family or paper adds."""
+    """Return the modules found by name: declarations, checks, additions of a family or paper."""
     found = set()
     for name in python_files():
         module = name.removesuffix(".py").replace("/", ".")
         if re.search(r"^(VARIANTS?|DATASET|GENERATOR|RECORDED) = ", text_of(name), re.MULTILINE):
             found.add(module)
         by_name = (
-            r"figures\.\w+\.(picks|explained)|experiments\.\w+\.(figures|comparators|quantities)"
+            r"figures\.\w+\.(recommendations|explained|questions)|experiments\.\w+\.(figures|comparators|quantities)"
             r"|experiments\.families\.\w+\.(bench|columns)"
+            r"|experiments\.\w+\.peers|experiments\.peers\.(engines|works)\.\w+"
             rf"|experiments\.replay\.({'|'.join(registry.family_names())})"
-            r"|operators\.\w+\.(family|check\.(scenarios|mutants|\w+_mutants))"
+            r"|operators\.\w+\.(family|check\.(scenarios|mutants|\w+_mutants|orders|equivalent"
+            r"|asked|elsewhere))"
         )
         if re.fullmatch(by_name, module):
             found.add(module)
@@ -352,7 +356,7 @@ def loaded_by_name() -> set[str]:
         found |= {
             f"experiments.{paper.id}.{figure.model}" for figure in paper.figures if figure.model
         }
-    # A structure's own scenarios bear its module's name.
+    # The scenarios of a structure have the name of the structure's module.
     return found | {
         f"{folder}.check.{stem}" for folder, _, stem in (m.rpartition(".") for m in found)
     }

@@ -1,12 +1,12 @@
-"""What Update and Output cost the output thread: tuples a second of its processor time, no gate.
+"""Cost of Update and Output in the output thread: tuples per second of processor time, no gate.
 
-A tuple comes about every 300 microseconds, an advance is 3 s (10,000 tuples), and each tuple is in
-ten windows; k has 243 keys, K 40,000 by Zipf 1.05. Every run takes the tiny size. The real
-one, with the numbers printed, is asked for::
+A tuple arrives about every 300 microseconds, an advance is 3 s (10,000 tuples), and each tuple is
+in ten windows; k has 243 keys, K 40,000 by Zipf 1.05. Every run of the tests uses the tiny size.
+For the real size, with the numbers printed, run::
 
     MILLRACE_BENCHMARKS=real python -m pytest -s tests/benchmarks/test_aggregation.py
 
-Seen on an AMD EPYC (Zen 5, 2.6 GHz) beside other programs, million, count / first / sum:
+Measured on an AMD EPYC (Zen 5, 2.6 GHz) next to other programs, million, count / first / sum:
 k 110 / 87 / 82, K 24 / 21 / 19 (``hash-direct`` there: k 99, K 22 with count). The output is
 checked after the clock has stopped.
 """
@@ -70,7 +70,7 @@ def test_update_and_output(shape, function):
     plan = make_plan(function, WINDOWS * ADVANCE_US, ADVANCE_US, KEYS[shape])
     right = oracle(plan, *columns)
     rates = []
-    # The first repetition compiles, and warms the caches.
+    # The first repetition compiles, and is the warm-up of the caches.
     for _ in range(1 + REPETITIONS):
         windows = make_windows(plan)
         began_ns = time.thread_time_ns()

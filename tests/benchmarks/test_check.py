@@ -1,7 +1,7 @@
-"""How fast the proving ground is: atomic steps a second on one core, with everything it judges.
+"""Speed of the proving ground: atomic steps per second on one core, with all judgements.
 
-Every run takes the tiny size, which only shows that the benchmark works. The real size, with the
-numbers printed, is asked for::
+Every run of the tests uses the tiny size, which only shows that the benchmark works. For the real
+size, with the numbers printed, run::
 
     MILLRACE_BENCHMARKS=real python -m pytest -s tests/benchmarks/test_check.py
 """

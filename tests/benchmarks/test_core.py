@@ -1,13 +1,13 @@
-"""What the pieces of the core cost: nanoseconds an operation, alone and between two threads.
+"""Cost of the parts of the core: nanoseconds per operation, alone and between two threads.
 
-Every run takes the tiny size, which only shows that the benchmarks work. The real size, with the
-numbers printed, is asked for::
+Every run of the tests uses the tiny size, which only shows that the benchmarks work. For the real
+size, with the numbers printed, run::
 
     MILLRACE_BENCHMARKS=real python -m pytest -s tests/benchmarks/test_core.py
 
-A measured kernel takes the clock itself, after all its threads have met, so that starting threads
-and compiling is outside. What it computed is checked after the clock has stopped. Each line gives
-the median of the repetitions and their range; two threads run on cores of their own.
+A measured kernel reads the clock itself, after all threads have met, so that thread start and
+compilation are excluded. The results are checked after the clock has stopped. Each line gives
+the median of the repetitions and their range; two threads run on separate cores.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ from tests.operators.core.running import run_threads
 REAL = os.environ.get("MILLRACE_BENCHMARKS") == "real" and not INTERPRETED
 OPERATIONS = 4_000_000 if REAL else 500
 REPETITIONS = 7 if REAL else 1
-# Where each thread writes when it began and ended, a line each; the meeting is in front of them.
+# Where each thread writes its start and end times, one cache line each; the meeting comes before
+# them.
 TIMES = LINE_WORDS
 
 
 @inlined
 def meet(board, thread, threads):
-    """Wait until all threads are here, and note the time."""
+    """Wait until all threads have arrived, and note the time."""
     fetch_add(board, 0, 1, SEQ_CST)
     while load(board, 0, SEQ_CST) < threads:
         yield_thread()
@@ -87,7 +88,7 @@ def cas_kernel(board, thread, threads, words, count):
 
 @kernel
 def turns_kernel(board, thread, threads, words, count):
-    """Two threads hand a word to and fro, `count` times each; whoever has it not, waits."""
+    """Two threads pass a word back and forth, `count` times each; the one without it waits."""
     begin = load(words, 0, RELAXED)
     meet(board, thread, threads)
     for turn in range(count):
@@ -176,7 +177,7 @@ def histogram_kernel(board, thread, threads, recorded, values, count):
 
 
 def measure(name, threads, operations, run, check):
-    """Print what an operation costs: ``run(board, thread)`` in `threads` threads, repeatedly.
+    """Print the cost of an operation: ``run(board, thread)`` in `threads` threads, repeatedly.
 
     ``run`` is called once more beforehand, to compile; ``check(turns)`` follows each repetition.
     """

@@ -1,14 +1,14 @@
-"""What an instance costs beside its operator: nanoseconds a tuple of one thread's processor time.
+"""Overhead of an instance over the operator: nanoseconds a tuple of one thread's processor time.
 
 * *bare*: the operator by itself, on the batches of a source;
 * *elided*: an instance of it, on rows of one sender, for one receiver: nothing to merge or split;
 * *merged, balanced*: on rows of two senders a side, for two receivers, by hash of a column.
 
-Every run takes the tiny size. The real one, with the numbers printed, is asked for::
+Every run of the tests uses the tiny size. For the real size, with the numbers printed, run::
 
     MILLRACE_BENCHMARKS=real python -m pytest -s tests/benchmarks/test_streamcloud.py
 
-What comes out is compared, bare with the others, after the clock has stopped.
+The output of the bare operator is compared with the others, after the clock has stopped.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ REAL = os.environ.get("MILLRACE_BENCHMARKS") == "real" and not INTERPRETED
 TUPLES = 400_000 if REAL else 600
 BLOB = 4_096 if REAL else 64
 REPETITIONS = 5 if REAL else 1
-# Calls of a second, of one stream; a join's window is full of few, an aggregate's of many.
+# Calls per second, of one stream; a join's window is full of few, an aggregate's of many.
 DENSITY = {"map": 1, "aggregate": 1_000, "join": 50}
-# By which column what comes out is split among two receivers.
+# The column by which the output is split among two receivers.
 SPLIT_BY = {"map": "minutes", "aggregate": "district", "join": "caller"}
 
 
 def balanced(name: str) -> Query:
-    """Return a query and behind it an aggregate by a column, so that what it puts out is split."""
+    """Return a query followed by an aggregate by a column, so that the query's output is split."""
     mapping = to_mapping(bench_query(QUERIES[name], DENSITY[name], 0))
     (operator,) = mapping["operators"]
     column = SPLIT_BY[name]
@@ -58,7 +58,7 @@ def balanced(name: str) -> Query:
 
 
 def calls(query: Query, streams: int) -> dict[str, list[dict[str, np.ndarray]]]:
-    """Return calls, a call a tick, dealt out in turns over the streams of each input."""
+    """Return calls, one for each tick, distributed in turns over the streams of each input."""
     random = np.random.default_rng(3)
     ranks = np.arange(TUPLES)
     most = {"caller": 20_000, "called": 20_000, "duration": 400, "district": 243}
@@ -72,14 +72,14 @@ def calls(query: Query, streams: int) -> dict[str, list[dict[str, np.ndarray]]]:
 
 
 def first_instance(query: Query, streams: int, behind: int) -> tuple[Instance, list[list[Row]]]:
-    """Return the instance of the first stage, and the rows of each of its steps."""
+    """Return the instance of the first stage, and the rows of each step."""
     words, coding = encode_inputs(query, calls(query, streams))
     first, *others = (stage.name for stage in compile_query(query, OPERATOR_CLUSTER, 1).stages)
     instances = {first: 1, **dict.fromkeys(others, behind)}
     plan = compile_query(
         query, OPERATOR_CLUSTER, instances, TRANSPARENT, dict.fromkeys(words, streams)
     )
-    # Of two streams a step has as many tuples as of one.
+    # A step has as many tuples of two streams as of one.
     parts = Parts(plan, words, coding, BLOB // streams)
     parts.compile()
     senders, steps = len(parts.senders_to(0)), [[]]
@@ -91,7 +91,7 @@ def first_instance(query: Query, streams: int, behind: int) -> tuple[Instance, l
 
 
 def instance_ns(query: Query, streams: int = 1, behind: int = 1) -> tuple[float, int]:
-    """Return what an instance takes for a tuple, and how many tuples it puts out."""
+    """Return an instance's time for a tuple, and the number of output tuples."""
     instance, steps = first_instance(query, streams, behind)
     began_ns = time.thread_time_ns()
     for rows in steps:
@@ -102,14 +102,14 @@ def instance_ns(query: Query, streams: int = 1, behind: int = 1) -> tuple[float,
 
 
 def bare_ns(query: Query) -> tuple[float, int]:
-    """Return what the operator takes for a tuple by itself, and how many it puts out."""
+    """Return the bare operator's time for a tuple, and the number of output tuples."""
     _, steps = first_instance(query, 1, 1)
     (node,) = query.operators
     operator = operator_of(node, {}, True)
     work = []
     for rows in steps:
         batches = [row.batch for row in sorted(rows, key=lambda row: row.side)]
-        if batches:  # behind the last step there is an empty one
+        if batches:  # after the last step there is an empty one
             work.append((batches, min(row.progress for row in rows)))
     tuples, found = sum(each.shape[1] for batches, _ in work for each in batches), 0
     began_ns = time.thread_time_ns()

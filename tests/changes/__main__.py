@@ -21,7 +21,7 @@ from tests.changes.selection import Selection, select
 ROOT = Path(__file__).resolve().parents[2]
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup")
 NO_TESTS_COLLECTED = 5
-# The branch that others are compared with: here, and where it was cloned from.
+# The branch to compare with: the local one, and that of the clone's origin.
 MAIN, REMOTE_MAIN = "refs/heads/main", "refs/remotes/origin/main"
 
 
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def default_base() -> str:
-    """Return the commit at which this branch left main; of main itself, where it left origin's."""
+    """Return the commit at which this branch left main; on main, at which it left origin's."""
     mains = git_lines("for-each-ref", "--format=%(refname)", MAIN, REMOTE_MAIN)
     if git_lines("branch", "--show-current") == ["main"]:
         mains = [name for name in mains if name != MAIN]
@@ -85,7 +85,7 @@ def git_lines(*arguments: str) -> list[str]:
 
 
 def sentence(selection: Selection, changed: set[str], base: str) -> str:
-    """Return in a sentence which tests are run, and why."""
+    """Return a sentence on the tests that are run, and why."""
     parts = f"{len(selection.files)} files of tests"
     if selection.cut:
         parts += f", and of {len(selection.cut)} more the tests of changed variants"
@@ -93,7 +93,7 @@ def sentence(selection: Selection, changed: set[str], base: str) -> str:
 
 
 def run(selection: Selection, interpreted: list[str]) -> int:
-    """Run what is selected, interpreted and compiled as ``make test`` does; return the status."""
+    """Run the selected tests, interpreted and compiled as in ``make test``; return the status."""
     chosen = sorted({*selection.files, *selection.cut})
     twice = [
         f for f in chosen if any(f == each or f.startswith(f"{each}/") for each in interpreted)
@@ -116,9 +116,9 @@ def run(selection: Selection, interpreted: list[str]) -> int:
 
 
 def status_of(statuses: Iterable[int]) -> int:
-    """Return the first status that is a failure, as a shell gives it; 0 where none is.
+    """Return the first failing status, as a shell would; 0 if there is none.
 
-    A run of which every test was left out collects none, which is no failure. A negative status is
+    A run in which every test was left out collects none, which is no failure. A negative status is
     the signal that killed a run.
     """
     failures = (each for each in statuses if each not in (0, NO_TESTS_COLLECTED))

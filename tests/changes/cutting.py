@@ -1,4 +1,4 @@
-"""Leaves tests of unchanged variants out of a run: what of ``make test-changed`` pytest does."""
+"""Leaves tests of unchanged variants out of a run: the part of ``make test-changed`` in pytest."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sources_of(value: object) -> set[str]:
         return {_file_of(registry.module_of(value))}
     if isinstance(module := getattr(value, "module", None), str):
         return {_file_of(module)}
-    # A setting of a stress test names its variant by id.
+    # A stress test's setting names the variant by id.
     return _declaring(getattr(value, "variant", None))
 
 

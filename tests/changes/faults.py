@@ -1,8 +1,8 @@
-"""Faults put in by hand, each into a file that a commit changed, with one test that each fails.
+"""Faults inserted by hand, each into a file that a commit changed, with a test that each fails.
 
-Of each, the tests show that `make test-changed` runs that test when only that file has changed, and
-``make test-full`` shows that the test fails. They are samples: other tests that a fault fails may
-be left out, and an edit of another kind may fail only tests that are.
+The tests show for each fault that `make test-changed` runs that test when only that file has
+changed; ``make test-full`` shows that the test fails. The faults are samples: other tests that a
+fault fails may be left out, and another edit may fail only tests that are left out.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """A fault put into one file by hand.
+    """A fault inserted into one file by hand.
 
     Attributes
     ----------
     file : str
     old, new : str
-        The first `old` in the file becomes `new`.
+        The first `old` in the file is replaced by `new`.
     test : str
-        A file of tests, or one test, that fails then.
+        A file of tests, or one test, that then fails.
     interpreted : bool
-        Whether it is run without the compiler.
+        Whether the test is run without the compiler.
     variant : str
-        The file of the variant that a failing test takes; empty where it takes none.
+        The file of the variant that a failing test takes; empty if it takes none.
     """
 
     file: str
@@ -73,7 +73,7 @@ FAULTS = (
         "tests/datasets/test_generate.py",
     ),
     Fault(
-        "operators/join/round_robin.py",
+        "operators/join/chain.py",
         "if not 1 <= threads <= MOST_THREADS",
         "if not 0 <= threads <= MOST_THREADS",
         "tests/operators/join/test_round_robin.py",

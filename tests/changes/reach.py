@@ -1,19 +1,20 @@
-"""What each file of the repository depends on, read out of its text.
+"""The dependencies of each file of the repository, read from its text.
 
-There are three kinds of dependency, from the surest to the widest:
+There are three kinds of dependency, from the most certain to the widest:
 
 ``NARROW``
-    Imports, also those of a program in a string, modules and files that are named whole, and the
+    Imports, also those of a program in a string; modules and files that are named in full; and the
     ``__init__`` of the packages above. A rule of the workflow depends on all of the workflow.
 ``FAMILY``
-    The variants of a family that is asked for by a literal: `experiments.records.asked`.
+    The variants of a family that is requested by a literal: `experiments.records.asked`.
 ``WIDE``
-    What is found by a name that is put together while the program runs: of
-    ``f"datasets.{name}.tables"`` every file that fits, of a family in a variable all variants.
+    Files found by a name that is composed at run time: for ``f"datasets.{name}.tables"`` every file
+    that matches, for a family in a variable all variants.
 
-A file that is read and not imported (YAML, a notebook, the Makefile) counts as read by whoever has
-its name, the name of its folder, or ``*.yaml`` in a string. Toys and samples, folders below tests
-without a test, count so with their modules for who names them in the folder above.
+A file that is read and not imported (YAML, a notebook, the Makefile) counts as read by every file
+that has its name, the name of its folder, or ``*.yaml`` in a string. Toys and samples, which are
+folders below tests without a test, count as read, modules included, by the files in the folder
+above that name them.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ MODULE = re.compile(rf"({'|'.join(PACKAGES)})(\.[\w*]+)+")
 IMPORT = re.compile(r"^[\s\"]*(?:from ([\w.]+) import ([\w., ()]+)|import ([\w.]+))", re.MULTILINE)
 TEST = re.compile(r"tests/(.*/)?test_\w+\.py")
 WORKFLOW = "workflow/Snakefile"
-# A name that is not in the text of a program which nevertheless starts or reads it.
+# Words that stand for a file: a program that starts or reads the file does not contain its path.
 STARTS = {"snakemake": WORKFLOW, "make": "Makefile", "Snakefile": WORKFLOW}
 
-# A module that puts together even the package of a name, and the files that it may find.
+# Modules that compose even the package of a name, and the files that they may find.
 FINDING = {
     "figures/files.py": r"figures/\w+/\w+\.py",
     "operators/check/families.py": r"operators/\w+/check/\w+\.py",
@@ -51,7 +52,7 @@ class Graph:
     ----------
     root : Path
     files : iterable of str
-        Every file there is, and those that are gone: what names one of these depends on it still.
+        All files, present and deleted: a file that names a deleted one still depends on it.
     """
 
     def __init__(self, root: Path, files: Iterable[str]) -> None:
@@ -69,14 +70,14 @@ class Graph:
         self._edges: dict[str, tuple[set[str], set[str], set[str]]] = {}
 
     def closure(self, file: str, *, kind: int, hubs: frozenset[str] = frozenset()) -> set[str]:
-        """Return a file and what it depends on, by dependencies up to a kind.
+        """Return a file and the files it depends on, by dependencies up to a kind.
 
         Parameters
         ----------
         file : str
         kind : int
         hubs : frozenset of str
-            Files whose own dependencies are left out.
+            Files whose dependencies are left out.
         """
         found: set[str] = set()
         waiting = [file]
@@ -89,7 +90,7 @@ class Graph:
         return found
 
     def edges(self, file: str) -> tuple[set[str], set[str], set[str]]:
-        """Return what a file itself depends on, by kind."""
+        """Return the direct dependencies of a file, by kind."""
         if file not in self._edges:
             self._edges[file] = self._read(file)
         return self._edges[file]
@@ -99,7 +100,7 @@ class Graph:
         if not path.is_file():
             return set(), set(), set()
         if path.name == "conftest.py":
-            # Who takes one of its fixtures depends on what that uses: `_conftests`.
+            # A test that takes a fixture depends on the imports of that fixture: see `_conftests`.
             return self._data_named(self._parsed(file)["words"], file), set(), set()
         if path.suffix == ".py":
             return self._of_python(file, path)
@@ -135,7 +136,7 @@ class Graph:
         return narrow, family, wide
 
     def words(self, file: str) -> frozenset[str]:
-        """Return the strings in a Python file that are short, and no modules."""
+        """Return the short strings in a Python file that are not modules."""
         return frozenset(self._parsed(file)["words"])
 
     def _parsed(self, file: str) -> Mapping[str, Any]:
@@ -146,7 +147,7 @@ class Graph:
             raise
 
     def _imported(self, names: Iterable[str]) -> set[str]:
-        """Return the files that are run by importing some names: modules, or what is in one."""
+        """Return the files that are run by importing some names: modules, or names in a module."""
         found = set()
         for name in names:
             parts = name.split(".")
@@ -155,13 +156,13 @@ class Graph:
         return found - {None}
 
     def _conftests(self, file: str, arguments: Iterable[str]) -> set[str]:
-        """Return the files of fixtures above a test, and what the fixtures that it takes import.
+        """Return the files of fixtures above a test, and the imports of the fixtures that it takes.
 
-        All that these files import beside would make each test depend on Spark, and on this module.
+        Following all imports of these files would make each test depend on Spark and this module.
         """
         above = [f"{folder}/conftest.py" for folder in PurePosixPath(file).parents[:-1]]
         found = {f for f in above if f in self.files - {file} and (self.root / f).is_file()}
-        # Of two fixtures of one name either may be meant: the nearer one may take the other.
+        # Two fixtures of one name both count: the nearer one may take the other.
         fixtures: dict[str, list[tuple[list[str], list[str]]]] = defaultdict(list)
         waiting = list(arguments)
         for conftest in found.copy():
@@ -175,7 +176,7 @@ class Graph:
         return found
 
     def _mentioned(self, word: str, by: str) -> set[str]:
-        """Return the files that are no modules and that a word in a file names."""
+        """Return the non-module files that a word in the file `by` names."""
         word = STARTS.get(word, word).strip("/")
         if word.startswith("*."):
             package = self._in_folder[by.partition("/")[0]]
@@ -188,19 +189,19 @@ class Graph:
             if word.partition("/")[0] not in PACKAGES or self._is_data(word):
                 found |= in_folder
             elif word not in PACKAGES:
-                # The modules of a package are imported.
+                # Modules of the package count only when imported.
                 found |= {f for f in in_folder if not f.endswith(".py")}
         return found
 
     def _data_named(self, words: Iterable[str], by: str) -> set[str]:
-        """Return the toys and samples in the folder of a file that it names."""
+        """Return the toys and samples that a file names in its folder."""
         folder = PurePosixPath(by).parent
         names = [str(folder / word.strip("/")) for word in words]
         found = {name for name in names if name in self.files and not name.endswith(".py")}
         return found.union(*(self._in_folder.get(n, set()) for n in names if self._is_data(n)))
 
     def _is_data(self, folder: str) -> bool:
-        """Say whether a folder lies below tests and has no test in it."""
+        """Return whether a folder lies below tests and contains no test."""
         files = self._in_folder.get(folder, set())
         return folder.startswith("tests/") and not any(TEST.fullmatch(file) for file in files)
 
@@ -215,10 +216,10 @@ def _module_of(file: str) -> str:
 
 @by_text
 def _parsed(text: str) -> Mapping[str, Any]:
-    """Return what a Python text imports, and the modules and other words in its strings.
+    """Return the imports of a Python text, and the modules and other words in its strings.
 
-    Of tests also the fixtures that they take, and of fixtures by name what each imports, which it
-    takes, and whether all take it.
+    For tests, also return the fixtures that they take; for fixtures, by name, their imports, the
+    fixtures that they take, and whether they are automatic.
     """
     tree = ast.parse(text)
     imports: set[str] = set()
@@ -243,7 +244,7 @@ def _parsed(text: str) -> Mapping[str, Any]:
             elif MODULE.fullmatch(string):
                 modules.add(string)
             elif len(string) < 100:
-                # Of a command its arguments that are paths.
+                # Of a command, also the arguments that are paths.
                 words.update((string, *(word for word in string.split() if "/" in word)))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     return {
@@ -276,13 +277,13 @@ def _arguments(function: ast.FunctionDef) -> set[str]:
 
 
 def _imports_used(tree: ast.Module, function: ast.FunctionDef) -> list[str]:
-    """Return those of a module's imports that a function uses, or a helper of it, by full name."""
+    """Return the imports of a module that a function or a helper of it uses, by full name."""
     defined = {name: node for node in tree.body for name in _names_bound(node)}
     imports: set[str] = set()
     waiting = _names_in(function)
     while waiting:
         name = waiting.pop()
-        # None once its definition was read.
+        # None once the definition was read.
         node, defined[name] = defined.get(name), None
         if isinstance(node, ast.Import):
             imports.update(alias.name for alias in node.names)
@@ -309,7 +310,7 @@ def _names_bound(node: ast.stmt) -> set[str]:
 
 
 def _pattern(node: ast.JoinedStr | ast.Constant) -> str:
-    """Return a string's text, with "*" for what is filled in while the program runs."""
+    """Return a string's text, with "*" for the parts that are filled in at run time."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     return "".join(
@@ -318,7 +319,7 @@ def _pattern(node: ast.JoinedStr | ast.Constant) -> str:
 
 
 def _imports_in(text: str) -> set[str]:
-    """Return what the statements of a program in another text import."""
+    """Return the imports of the statements of a program in another text."""
     found = set()
     for module, names, whole in IMPORT.findall(text):
         found.update(f"{module}.{name}" for name in re.findall(r"\w+", names))

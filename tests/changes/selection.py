@@ -1,24 +1,24 @@
-"""Which tests a change can reach, and of suites over all variants which variants.
+"""Which tests a change can reach, and, in suites over all variants, for which variants.
 
-A test file is run when what it imports or names has changed, or a variant of a family that it asks
-for (`reach.NARROW`, `reach.FAMILY`). Where only variants have changed, those of its tests that take
-a variant are run with those that are made of a changed file.
+A test file is run when a file that it imports or names has changed, or a variant of a family that
+it requests (`reach.NARROW`, `reach.FAMILY`). Where only variants have changed, those of its tests
+that take a variant are run only with the variants that are made of a changed file.
 
-A test that finds things by names put together at run time reaches nearly all there is. So with
+A test that finds things by names composed at run time reaches nearly everything. So with
 `reach.WIDE` only these are run:
 
 * of the suites over the whole registry, the tests of changed variants;
-* the tests in the folder that mirrors that of the changed file, and of a helper, a toy or a sample
-  below tests those in its own folder;
-* where what changed is a family's bench or replay, every test that is not slow and has the name of
-  the family or of one of its variants in a string;
-* where what changed is a declaration (a paper, a data set, a family, a `VARIANT`), every test that
-  is not slow: declarations are drawn, listed and judged by whoever finds them;
-* those of the proving ground, where its programs or mutants have changed.
+* the tests in the folder that mirrors the folder of the changed file; for a helper, a toy or a
+  sample below tests, the tests in the same folder;
+* if a family's bench or replay has changed, every test that is not slow and has the name of the
+  family or of one of its variants in a string;
+* if a declaration has changed (a paper, a data set, a family, a `VARIANT`), every test that is not
+  slow, because declarations are drawn, listed and judged by code that discovers them;
+* the tests of the proving ground, if its programs or mutants have changed.
 
-Slow tests reach everything by way of the command line, the papers and the workflow as well, so that
-for them what these depend on counts as `reach.WIDE`. All tests are run when what all stand on has
-changed.
+Slow tests reach everything through the command line, the papers and the workflow, so for them the
+dependencies of these hubs count as `reach.WIDE`. All tests are run when a file that all of them
+depend on has changed.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from pathlib import PurePosixPath
 
 from tests.changes.reach import FAMILY, NARROW, TEST, WIDE, Graph
 
-# Read by pytest or by pip, whatever is imported.
+# Read by pytest or by pip, independent of imports.
 UNDER_ALL = {"pyproject.toml", "requirements.lock", "tests/conftest.py"}
-# Rules about the repository's files, in some seconds.
+# Rules about the repository's files; takes some seconds.
 ALWAYS = "tests/test_tidy.py"
 SUITES = ("tests/contract/", "tests/interleaving/", "tests/stress/")
-# Kernels, Spark or Snakemake: minutes of tests that reach everything by way of a hub.
+# Kernels, Spark or Snakemake: minutes of tests that reach everything through a hub.
 SLOW = (*SUITES, "tests/benchmarks/", "tests/datasets/", "tests/experiments/families/",
         "tests/experiments/replay/", "tests/experiments/timing/", "tests/operators/",
         "tests/workflow/", "tests/experiments/test_soak.py", "tests/experiments/test_kernels.py",
         "tests/figures/test_notebook.py")  # fmt: skip
 HUBS = frozenset({"experiments/cli.py", "experiments/papers.py", "workflow/Snakefile"})
-# The folders of experiments that are not a paper's.
+# The folders of experiments that belong to no paper.
 SHARED = ("families/", "timing/", "replay/", "commands/", "judging/", "records/")
 DECLARING = (
     rf"experiments/(?!{'|'.join(SHARED)})\w+/.*", r"experiments/families/\w+/columns\.py",
     r"datasets/\w+/tables\.py", r"operators/\w+/family\.py", r"figures/\w+/.*",
 )  # fmt: skip
-# What `millrace bench` and `millrace replay` find of a family by its name.
+# Files that `millrace bench` and `millrace replay` find by the name of a family.
 OF_FAMILY = re.compile(r"experiments/(?:families|replay)/(\w+)/.*")
 CHECK = re.compile(r"operators/\w+/check/.*")
 DECLARED = {"VARIANT", "VARIANTS"}
@@ -57,16 +57,16 @@ ID = re.compile(r"keyword\(arg='id', value=Constant\(value='([\w-]+)'\)\)")
 
 @dataclass
 class Selection:
-    """What is run.
+    """The tests to run.
 
     Attributes
     ----------
     files : set of str
-        Test files of which everything is run.
+        Test files that are run whole.
     cut : dict
-        By test file, whether also the tests are run that take no variant.
+        For each other test file, whether tests that take no variant are run too.
     sources : set of str
-        The files under ``operators`` that have changed, or are made of one that has.
+        Changed files under ``operators``, and files that depend on one.
     """
 
     files: set[str] = field(default_factory=set)
@@ -80,7 +80,7 @@ def select(graph: Graph, changed: set[str], before: Callable[[str], str | None])
     Parameters
     ----------
     graph : Graph
-        Of the files there are now, and those that are gone.
+        Of all files, present and deleted.
     changed : set of str
         Paths of files that differ, are new or are gone.
     before : callable
@@ -115,7 +115,7 @@ def select(graph: Graph, changed: set[str], before: Callable[[str], str | None])
 
 
 def _names_of_family(graph: Graph, file: str) -> set[str]:
-    """Return the family whose bench or replay a file is part of, and its variants, by name."""
+    """Return the family whose bench or replay contains a file, and the family's variants."""
     of_family = OF_FAMILY.fullmatch(file)
     if of_family is None:
         return set()
@@ -134,7 +134,7 @@ def _variants(graph: Graph, files: set[str]) -> set[str]:
 
 
 def _declares(graph: Graph, file: str, before: Callable[[str], str | None]) -> bool:
-    """Say whether a change is one of a declaration."""
+    """Return whether a change is one of a declaration."""
     if any(re.fullmatch(each, file) for each in DECLARING):
         return True
     if not re.fullmatch(r"operators/\w+/\w+\.py", file):
@@ -144,12 +144,12 @@ def _declares(graph: Graph, file: str, before: Callable[[str], str | None]) -> b
     try:
         return now != _declared(before(file) or "")
     except SyntaxError:
-        # Whoever mends a file may have changed anything.
+        # The file does not parse, so the change may be anything.
         return True
 
 
 def _declared(text: str) -> str:
-    """Return what a module declares as its variants, in one form however it is laid out."""
+    """Return the variants that a module declares, in a form independent of the layout."""
     return "".join(
         ast.dump(node)
         for node in ast.parse(text).body
@@ -158,9 +158,9 @@ def _declared(text: str) -> str:
 
 
 def _mirror_of(file: str, folders: set[PurePosixPath]) -> PurePosixPath | None:
-    """Return the folder of tests that mirrors a file's, or the nearest above it that there is.
+    """Return the test folder that mirrors a file's folder, or the nearest existing one above it.
 
-    What tests share mirrors itself, and a test is nobody else's.
+    The mirror of a helper below tests is the helper's folder; a test has no mirror.
     """
     if TEST.fullmatch(file):
         return None
@@ -169,7 +169,7 @@ def _mirror_of(file: str, folders: set[PurePosixPath]) -> PurePosixPath | None:
 
 
 def _lies_in(test: str, mirror: PurePosixPath | None) -> bool:
-    """Say whether a test is one of a mirror; a package's own folder has nothing below it."""
+    """Return whether a test belongs to a mirror; a whole package's mirror excludes subfolders."""
     if mirror is None:
         return False
     folder = PurePosixPath(test).parent
@@ -179,7 +179,7 @@ def _lies_in(test: str, mirror: PurePosixPath | None) -> bool:
 def left_out(
     params: Mapping[str, object], selection: Selection, test: str, of: Callable[[object], set[str]]
 ) -> bool:
-    """Say whether a test of a file that is cut is none of a changed variant.
+    """Return whether a test of a cut file belongs to no changed variant.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The command ``make test-changed``: what it compares, and the status that it ends with."""
+"""The command ``make test-changed``: the commit it compares with, and the exit status."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.changes.selection import Selection
 
 @pytest.fixture
 def git(tmp_path, monkeypatch):
-    """Return what runs a git command in a repository of its own, that of the command."""
+    """Return a function that runs git in a new repository, which the command then uses."""
 
     def run(*arguments):
         identity = ("-c", "user.name=t", "-c", "user.email=t@t")

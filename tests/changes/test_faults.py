@@ -1,4 +1,4 @@
-"""Faults in this repository: each is put into its file and fails a test that is selected."""
+"""Faults in this repository: each is inserted into its file and fails a selected test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.changes.reach import Graph
 from tests.changes.selection import Selection, select
 
 MARKER = "variants run: "
-# A plugin of pytest that prints what the tests are of that are run.
+# A plugin of pytest that prints the parameters of the tests that are run.
 LISTING = f"""
 import json
 from tests.changes.cutting import sources_of
@@ -49,9 +49,9 @@ def test_the_tests_that_a_fault_fails_are_selected(real, fault: Fault, tmp_path)
 
 
 def variants_run(test: str, selection: Selection, folder: Path) -> set[str]:
-    """Return what the tests that are run of a file that is cut are of; "" of those of no variant.
+    """Return the variants of the tests that are run from a cut file; "" for tests of no variant.
 
-    pytest collects the file with its parameters as they are.
+    pytest collects the file with all parameters.
     """
     (folder / "selection.json").write_text(json.dumps(asdict(selection), default=sorted))
     (folder / "listing.py").write_text(LISTING)
@@ -77,5 +77,5 @@ def test_each_fault_fails_its_test(tmp_path, fault: Fault):
         [*run, fault.test], cwd=copy, env=os.environ | environment, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
-    # Not any other way to end, such as a test that cannot be imported.
+    # The status excludes other ways to end, such as a test that cannot be imported.
     assert done.returncode == 1 and f"FAILED {fault.test}" in done.stdout, done.stdout[-2000:]

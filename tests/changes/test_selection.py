@@ -1,4 +1,4 @@
-"""What a change can reach: rules on a repository made up here, and lists of the real one."""
+"""The reach of a change: rules on an invented repository, and lists of the real one."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ REPOSITORY = {
     "operators/core/fence.py": "",
     "datasets/shop/tables.py": "",
     "datasets/catalog.py": "found = import_module(f'datasets.{name}.tables')\n",
-    "experiments/cli.py": "from experiments.judging import judge\nimport experiments.finding\n",
-    "experiments/finding.py": "found = import_module(f'experiments.families.{name}.bench')\n",
+    "experiments/cli.py": "from experiments.judging import judge\nimport experiments.discovery\n",
+    "experiments/discovery.py": "found = import_module(f'experiments.families.{name}.bench')\n",
     "experiments/families/gate/bench.py": "",
     "experiments/judging/judge.py": "file = 'published.yaml'\n",
     "experiments/a_paper/published.yaml": "",
@@ -116,7 +116,7 @@ def graph(tmp_path) -> Graph:
 
 
 def whole(graph, *changed):
-    """Return the files that are run whole, without the one that always is."""
+    """Return the files that are run whole, except the one that always is."""
     return select(graph, set(changed), REPOSITORY.get).files - {"tests/test_tidy.py"}
 
 
@@ -177,7 +177,7 @@ def test_fixtures_are_those_of_all_folders_above_with_what_their_helpers_use(gra
     assert {"datasets/catalog.py", "operators/gate/reference.py"} < near
     asked = graph.closure("tests/figures/test_asked.py", kind=NARROW)
     assert "datasets/catalog.py" in asked and "operators/gate/reference.py" not in asked
-    # Every test below takes a fixture of this kind.
+    # Every test in this folder takes a fixture of this kind.
     assert "operators/core/marks.py" in near & asked
 
 
@@ -210,7 +210,7 @@ def test_a_bench_found_by_name_is_run_by_who_names_its_family_or_a_variant(graph
     found = whole(graph, "experiments/families/gate/bench.py")
     mirror = "tests/experiments/families/test_slow.py"
     named = {"tests/experiments/test_family.py", "tests/experiments/test_variant.py"}
-    # Not test_cli.py, which names neither, nor test_bench.py of the slow ones.
+    # Without test_cli.py, which names neither, and test_bench.py, which is slow.
     assert found == {mirror, *named}
 
 

@@ -1,7 +1,7 @@
-"""How one suite hits every variant: cases, and the reason for which a variant is left out of one.
+"""Suites that apply to every variant: cases, and the reasons for leaving a variant out of a case.
 
 A case is a function of a variant. Nothing is skipped while the tests run: a case says beforehand
-whom it is not for and why, so that a variant that no case is for can be counted, and fails.
+which variants it excludes and why, so that a variant excluded from every case is found, and fails.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Body = Callable[[Variant], None]
 
 @dataclass(frozen=True)
 class Case:
-    """One thing every variant must do, but for those it is not for.
+    """One requirement on every variant, except those that it excludes.
 
-    A `full` one is a product of settings, each of which another case has in some combination.
+    A `full` case is a product of settings, each of which another case covers in some combination.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Suite:
         *,
         full: bool = False,
     ) -> Callable[[Body], Body]:
-        """Add a function as a case; `reason_against` names why it is not for a variant."""
+        """Add a function as a case; `reason_against` returns why it excludes a variant, if so."""
 
         def add(body: Body) -> Body:
             self.cases.append(Case(body.__name__, body, reason_against, full))
@@ -54,7 +54,7 @@ class Suite:
         return [case for case in self.cases if case.reason_against(variant) is None]
 
     def left_out(self, variants: Iterable[Variant]) -> dict[str, list[str]]:
-        """Return the variants that no case of every run is for, each with the reasons."""
+        """Return the variants excluded from all cases of a normal run, each with the reasons."""
         return {
             variant.id: [
                 f"{c.name}: {c.reason_against(variant) or 'in the product only'}"
@@ -65,7 +65,7 @@ class Suite:
         }
 
     def parameters(self, variants: Iterable[Variant]) -> list:
-        """Return (variant, case) for pytest, named by both; a variant's are for one worker.
+        """Return (variant, case) for pytest, named by both, with one worker for each variant.
 
         Two workers with the same variant would compile the same kernels.
         """

@@ -1,4 +1,4 @@
-"""What every multiway aggregate must put out, whatever its threads do: one suite over the registry.
+"""The output that every multiway aggregate must produce, whatever its threads do: one suite.
 
 Rows, digest, releasing tuples and the order of winsets are compared with
 `operators.aggregation.reference`, whose fast version is itself compared with the definition in
@@ -62,7 +62,7 @@ def numeric(variant: Variant) -> list[str]:
 
 
 def telling(variant: Variant) -> str:
-    """Return the function that shows most: of the order, where the variant keeps one."""
+    """Return the most revealing function: one that shows the order, if the variant keeps one."""
     return "first" if "first" in variant.operations.functions else "sum"
 
 
@@ -79,7 +79,7 @@ def no_update_threads(variant: Variant) -> str | None:
 
 
 def updated_by(variant: Variant, threads: int) -> dict[str, int]:
-    """Return the setting of that many update threads, where the variant has any."""
+    """Return the setting for `threads` update threads, if the variant has any."""
     return {"update_threads": threads} if variant.operations.update else {}
 
 
@@ -94,7 +94,7 @@ def agree(variant: Variant, plan: AggregationPlan, streams: Streams, ahead: int 
 
 
 def steps(variant: Variant, state) -> int:
-    """Let all behind the inputs go on until they have nothing more to do; return why."""
+    """Let everything behind the inputs run until nothing is left to do; return why."""
     operations = variant.operations
     updates = settings_of(variant, AHEAD)["update_threads"] if operations.update else 0
     while True:
@@ -111,7 +111,7 @@ def steps(variant: Variant, state) -> int:
 @SUITE.case()
 def the_papers_figure_1_is_reproduced(variant: Variant):
     # Two data concentrators report power outages of meters; size 3, advance 2, count by meter.
-    # The figure's tuples are lost with the pictures: these show what its text says.
+    # The figure's tuples are lost with the pictures: these show the statements of its text.
     first, second = [(1, 0, 1), (2, 1, 1), (4, 0, 1)], [(1, 1, 1), (3, 0, 1), (6, 1, 1)]
     plan = make_plan("count", 3, 2, keys=2, rows_capacity=2)
     rows = agree(variant, plan, streams_of([first, second]))
@@ -131,7 +131,7 @@ def every_numeric_function_agrees_with_the_oracle(variant: Variant):
     streams = random_streams(1, 4, scaled(4_000), keys=37, spread=3)
     windows = ((30, 3), (30, 7), (5, 5), (1, 1))
     for place, function in enumerate(numeric(variant)):
-        # Each has the next one or two, and all by `make test-full`: all windows occur.
+        # Each test gets the next one or two, and all with `make test-full`: all windows occur.
         many = 1 if INTERPRETED else 4 if covering.FULL else 2
         for number in range(place, place + many):
             size, advance = windows[number % 4]
@@ -343,8 +343,8 @@ def a_tuple_out_of_order_is_refused(variant: Variant):
 
 @SUITE.case()
 def a_silent_input_pushes_the_others_back(variant: Variant):
-    # Where input threads update there is no queue: then it is time that may not run ahead, by as
-    # many winsets as there is room for, and tuples of one time are taken without end.
+    # Where input threads update there is no queue: then time must not run ahead by more winsets
+    # than there is room for, and tuples of one timestamp are accepted without limit.
     by_time = variant.operations.counts_tuples == "input"
     limit = 10_000 if by_time else settings_of(variant, AHEAD)["ahead"]
     state = made(variant, make_plan("count", 3, 2, keys=1), inputs=2)

@@ -1,4 +1,4 @@
-"""What every gate must do, whatever its inside: the one suite, over the registry.
+"""The requirements on every gate, whatever its inside: the one suite, over the registry.
 
 A gate takes tuples from sources and returns them, to each of its readers, in the total order
 (timestamp, source, position), once each, and only when they are ready. `drivers` runs it in one
@@ -71,7 +71,7 @@ def one_reader(variant: Variant) -> str | None:
 
 
 def drained(variant: Variant, state: Any, reader: int = 0) -> tuple[list[tuple], int]:
-    """Return all that a reader gets now, and the status that ended it."""
+    """Return all tuples that a reader gets now, and the status that ended them."""
     out = np.zeros(4, dtype=np.int64)
     got = []
     while (status := variant.operations.get_next_ready_tuple(state, reader, out)) == READY:
@@ -149,18 +149,18 @@ def a_second_reader_is_refused(variant: Variant):
 
 
 def kept_back(variant: Variant) -> int:
-    """Return how many last tuples of an open source a gate may keep to itself: what it declares.
+    """Return how many last tuples of an open source a gate may withhold, as it declares.
 
-    One that declares nothing may keep one back, as the paper's does.
+    A gate that declares nothing may withhold one, like the paper's.
     """
     settings, answers = settings_of(variant, AHEAD), variant.operations.answers
     return answers.holds(settings["ahead"], settings.get("batch", 1)) if answers else 1
 
 
 def may_hold(late: int, model: ReadinessModel, held: ReferenceTuple) -> bool:
-    """Say whether a gate that keeps back so many last tuples of a source may hold a ready one.
+    """Return whether a gate that withholds `late` last tuples of a source may hold a ready one.
 
-    What comes behind those waits for them.
+    Tuples after the withheld ones must wait for them.
     """
     for source, closed in enumerate(model.closed):
         delivered = [one for one in model.delivered if one.source == source]
@@ -170,7 +170,7 @@ def may_hold(late: int, model: ReadinessModel, held: ReferenceTuple) -> bool:
 
 
 def follow(variant: Variant, lists: list[list[tuple[int, int, int]]], order: tuple[int, ...]):
-    """Deliver in `order`, a source's last turn closing it, and compare with the model each time."""
+    """Deliver in `order`, closing a source at its last turn; compare with the model each time."""
     state, late = made(variant, len(lists), ahead=AHEAD), kept_back(variant)
     model = ReadinessModel(len(lists))
     turn = [0] * len(lists)
@@ -242,13 +242,13 @@ def a_source_is_pushed_back_when_full_and_goes_on_when_there_is_room(variant: Va
     while operations.insert_tuple(state, 0, taken, 7, taken) == ACCEPTED:
         taken += 1
         assert taken <= ahead, "more tuples in flight than `ahead`"
-    # A list keeps a node of every source in front of its tuples, which takes the room of one.
+    # A list keeps a node of every source before the source's tuples, which takes the room of one.
     assert taken >= ahead - 1
     assert operations.insert_tuple(state, 0, taken, 7, taken) == FULL
     assert drained(variant, state) == ([], NOT_READY)
     assert operations.close_source(state, 1) == ACCEPTED
     first, _ = drained(variant, state)
-    # How many a gate keeps back is its own; what it returned makes room.
+    # The number of withheld tuples depends on the gate; returned tuples make room.
     assert [t for t, *_ in first] == list(range(len(first))) and len(first) >= taken - 1
     rest = 0
     for timestamp in range(taken, taken + 10 * ahead):

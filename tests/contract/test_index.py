@@ -1,4 +1,4 @@
-"""What every index of a window must do: answer as a sorted list of the window does."""
+"""The requirement on every index of a window: answer like a sorted list of the window."""
 
 from __future__ import annotations
 
@@ -28,26 +28,28 @@ def for_one_worker(variant: Variant, *values, name: str | None = None):
     return pytest.param(variant, *values, id=name or variant.id, marks=mark)
 
 
-# Parameters of an index at which it is run, beside its defaults: the smallest nodes, every depth
-# that a small window has, merges after each tuple and after a whole window, long chains.
+# Parameters of each index in addition to the defaults: the smallest nodes, every depth of a small
+# window, merges after each tuple and after a whole window, long chains.
 SETTINGS = {
     "b-plus-tree": [{"fan_out": 4}, {"fan_out": 6}, {"search": "scalar"}],
     "b-chain": [{"fan_out": 4}, {"chain_length": 3}, {"chain_length": 9, "fan_out": 4}],
     "ib-chain": [{"fan_out": 4}, {"chain_length": 3}, {"chain_length": 9, "fan_out": 4}],
-    "im-tree": [{"fan_out": 4}, {"merge_ratio": 1}, {"merge_ratio": 0.001}],
+    "im-tree": [{"fan_out": 4}, {"merge_ratio": 1}, {"merge_ratio": 0.001}, {"fan_out_ratio": 2}],
     "pim-tree": [
         {"fan_out": 4, "insertion_depth": depth, "merge_ratio": ratio}
         for depth in (0, 1, 2, 3)
         for ratio in (0.125, 1)
     ]
-    + [{"insertion_depth": 1}, {"insertion_depth": 6, "merge_ratio": 0.01}, {"pages": "huge"}],
+    + [{"insertion_depth": 1}, {"insertion_depth": 6, "merge_ratio": 0.01}, {"pages": "huge"}]
+    + [{"fan_out": 4, "fan_out_ratio": 3}, {"fan_out_ratio": 2, "insertion_depth": 1}],
     "pim-tree-parallel": [
         {"fan_out": 4, "insertion_depth": depth, "merge_ratio": ratio, "reads": reads}
         for depth, reads in ((0, "locked"), (1, "versioned"), (2, "locked"), (3, "versioned"))
         for ratio in (0.125, 1)
     ]
     + [{"insertion_depth": 6, "merge_ratio": 0.01}, {"reads": "versioned"}]
-    + [{"fan_out": 4, "attached": "blocks", "merge_ratio": 0.5, "reads": "versioned"}],
+    + [{"fan_out": 4, "attached": "blocks", "merge_ratio": 0.5, "reads": "versioned"}]
+    + [{"fan_out": 4, "fan_out_ratio": 2, "merge_ratio": 0.5}],
     "olc-tree": [{"fan_out": 4}, {"fan_out": 6}],
     "bw-tree": [
         {"leaf_size": 4, "inner_size": 4, "leaf_chain": 2, "inner_chain": 1},
@@ -62,13 +64,13 @@ EACH = [
 ]
 ALONE = [for_one_worker(variant) for variant in INDEXES]
 WINDOWS = (1, 2, 3, 50, 300)
-# Each run of the tests compiles these for nodes of any size, which take kernels of their own: one
-# deletes from nodes, the other from no node, and what the other trees have is in the second.
-# Interpreted each is tried.
+# A normal run compiles only these for nodes of any size, which need separate kernels: one deletes
+# from nodes, the other does not, and the second has the parts of the other trees. Interpreted, all
+# indexes are tried.
 COMPILED = ("b-plus-tree", "pim-tree")
-# What takes kernels of its own. Searches of a parallel PIM-Tree under a version are compiled by its
-# own tests, and by the contract of joins.
-KERNELS = {"fan_out", "reads"}
+# Parameters that need separate kernels. Searches of a parallel PIM-Tree under a version are
+# compiled by the tests of that tree, and by the contract of joins.
+KERNELS = {"fan_out", "fan_out_ratio", "reads"}
 INT32 = np.iinfo(np.int32)
 
 
@@ -91,9 +93,9 @@ def streams(limits: np.iinfo) -> dict[str, tuple[np.ndarray, int]]:
 
 
 def with_each_stream() -> list:
-    """Return every index at every parameter with all keys; each run has three at a parameter.
+    """Return every index at every parameter with all keys; a normal run has three of the keys.
 
-    Compiled, of nodes of another size it has those of `COMPILED` only.
+    Compiled, nodes of other sizes are tried for the indexes in `COMPILED` only.
     """
     names, found = list(streams(INT32)), []
     for place, each in enumerate(EACH):
@@ -111,7 +113,7 @@ def with_each_stream() -> list:
 def test_an_index_answers_as_a_sorted_list_does(variant: Variant, own, name):
     keys, half_width = streams(INT32)[name]
     operations = variant.operations
-    # Those of several threads are driven interpreted by a contract of their own as well.
+    # Indexes for several threads are also driven interpreted by a separate contract.
     few = INTERPRETED and operations.shared is not None and name != "random"
     for window in WINDOWS[:-1] if few and not covering.FULL else WINDOWS:
         some = keys if not INTERPRETED else keys[: 2 * window + 40]
@@ -121,7 +123,7 @@ def test_an_index_answers_as_a_sorted_list_does(variant: Variant, own, name):
         operations.check_invariants(state)
 
 
-# A B+-Tree of such keys, deletions and all, is compiled in the ScaleJoin that looks up a range.
+# A B+-Tree of such keys, with deletions, is compiled in the ScaleJoin that looks up a range.
 @pytest.mark.parametrize("name", compiled_few(NAMES, ("pim-tree",)))
 def test_keys_of_64_bits_are_told_apart(name: str):
     variant = registry.variant("index", name)
@@ -134,9 +136,9 @@ def test_keys_of_64_bits_are_told_apart(name: str):
     variant.operations.check_invariants(state)
 
 
-# Of operations, as often as they are drawn.
+# Operations, weighted by repetition.
 KINDS = (ENTER, ENTER, LEAVE, SEARCH)
-# A window of the size that figures show, where nodes of 32 have three levels above them.
+# A window of the size in the figures, where nodes of 32 have three levels above them.
 LARGE = 1 << 16
 
 
@@ -175,16 +177,16 @@ def test_a_large_window_answers_as_a_look_at_every_key_does(variant: Variant, ow
 def any_script(draw, window: int, most: int) -> np.ndarray:
     """Return a script that never has more than `window` tuples in the window.
 
-    Up to `most` enter one after the other, of one key or of keys that rise, and as many leave. An
-    operation is one number, since what takes time is to draw.
+    Up to `most` enter one after the other, of one key or of rising keys, and as many leave. An
+    operation is drawn as one number, because drawing takes most of the time.
     """
-    # The ends of the type as often as all others together.
+    # The ends of the type as often as all other keys together.
     others = range(9 + most)
     keys = [*others, *len(others) // 2 * [int(INT32.min), int(INT32.max)]]
     sizes = (2, len(keys), most, len(keys), len(KINDS))
     rows, inside = [], 0
     for _ in range(draw(st.integers(0, 60))):
-        # From bytes: large integers are drawn small, and then there is one step and one key.
+        # Drawn from bytes: large integers tend to be small, which would give one step and one key.
         place = int.from_bytes(draw(st.binary(min_size=6, max_size=6))) % math.prod(sizes)
         step, other, count, one, kind = map(int, np.unravel_index(place, sizes))
         what, a, b, count = KINDS[kind], keys[one], keys[other], count + 1
@@ -202,7 +204,7 @@ def any_script(draw, window: int, most: int) -> np.ndarray:
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
-# A step at a time, none of them is compiled.
+# Run step by step, none of them is compiled.
 @interpreted_is_enough
 @pytest.mark.parametrize(("variant", "own"), EACH)
 @settings(max_examples=max(30, settings.default.max_examples))
@@ -218,7 +220,7 @@ def test_any_order_of_operations_keeps_the_invariants(variant: Variant, own, dat
     assert found == scripts.wanted(script)
 
 
-# Where nodes of 4 have so many levels above them that every insertion depth is one of its own.
+# Nodes of 4 then have so many levels above them that every insertion depth differs.
 DEEP = 100 if INTERPRETED else 400
 
 
@@ -230,6 +232,7 @@ def test_bulks_are_answered_at_every_fan_out_and_depth(name: str, data):
         "fan_out": st.sampled_from((4, 6, 8)) | st.integers(2, 32).map(lambda half: 2 * half),
         "search": st.sampled_from(("vector", "scalar")),
         "insertion_depth": st.integers(0, 3),
+        "fan_out_ratio": st.sampled_from((1, 2, 3)),
         "merge_ratio": st.sampled_from((0.01, 0.125, 1)),
         "chain_length": st.integers(2, 9),
     }
@@ -278,16 +281,16 @@ def test_what_no_index_can_be_is_refused(variant: Variant, window, bits, message
 def test_an_empty_index_uses_next_to_nothing(variant: Variant):
     operations = variant.operations
     small, large = (operations.footprint(operations.make_state(w)) for w in (64, 1 << 14))
-    # Empty, an index of a large window uses no more than that of a small one; a Bw-Tree has the
-    # whole of its mapping table, a word for a node of some entries.
+    # Empty, an index of a large window uses no more than that of a small one, except that a Bw-Tree
+    # has the whole mapping table: a word for a node of some entries.
     table = (1 << 14) if variant.id == "bw-tree" else 0
     assert sum(large.values()) <= sum(small.values()) + 4096 + table
 
 
 # Bytes of an entry: a key and a reference of 32 bits each.
 ENTRY = 8
-# What the entries of a window take at least, and at most, over their bytes: what a component holds
-# of the window, and how full its nodes are.
+# Bounds of the size of a component over the bytes of the window's entries: they depend on the share
+# of the window in the component, and on how full its nodes are.
 TAKEN = {
     "b-plus-tree": {"insert": (1, 2.2)},
     "b-chain": {"insert": (1.5, 4.4)},
@@ -295,6 +298,7 @@ TAKEN = {
     "im-tree": {"search": (1, 1.1), "insert": (1 / 8, 2.2 / 8), "buffer": (1, 1.1)},
     "pim-tree": {"search": (1, 1.1), "insert": (1 / 8, 2.2 / 8), "buffer": (1, 1.1)},
     "nested-loop": {"search": (0.5, 0.5)},
+    "nested-loop-scalar": {"search": (0.5, 0.5)},
     "bw-tree": {"insert": (1, 30 / ENTRY)},
     "olc-tree": {"insert": (1, 2.2)},
     "pim-tree-parallel": {"search": (1, 1.1), "insert": (1, 2.2), "buffer": (1, 1.1)},
@@ -317,7 +321,7 @@ def test_the_footprint_of_a_full_window_is_that_of_its_entries(variant: Variant)
     state = variant.operations.make_state(window)
     scripts.run(variant.operations, state, script, window)
     used = variant.operations.footprint(state)
-    # Of an index that is not in the table no more is known than that it fits into what it has.
+    # For an index that is not in the table, only the total size is checked.
     known = TAKEN.get(variant.id, {})
     assert not known or used.keys() == known.keys()
     for component, (least, most) in known.items():

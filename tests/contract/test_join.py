@@ -1,6 +1,6 @@
-"""What every window join must do, on one thread or several: the one suite, over the registry.
+"""The requirements on every window join, on one thread or several: the one suite.
 
-Its pairs are those of a loop over everything, over windows of count and of time, tuple by tuple in
+The pairs must equal those of a nested loop, over windows of count and of time, tuple by tuple in
 the order of arrival.
 """
 
@@ -41,7 +41,7 @@ def pairs_of(variant: Variant, window, half_width, sides, keys, times=None, span
 
 
 def wanted(window, half_width, sides, keys, times=None, span=0, two_way=True):
-    """Return the same from a loop over all earlier tuples of the other stream."""
+    """Return the expected partners from a loop over all earlier tuples of the other stream."""
     seen: list[list[tuple[int, int]]] = [[], []]
     found = []
     for place, (side, key) in enumerate(zip(sides.tolist(), keys.tolist(), strict=True)):
@@ -88,8 +88,8 @@ def a_join_finds_the_pairs_of_a_loop_over_everything(variant: Variant):
 
 @SUITE.case()
 def at_every_parameter_a_join_finds_the_same_pairs(variant: Variant):
-    # With nodes of 4 a small window has every depth; a kernel for them is another one, and some of
-    # the indexes are tested compiled with it.
+    # With nodes of 4 a small window has every depth. That takes another kernel; some of the indexes
+    # are tested with it compiled.
     sizes = taken((4, 32), always=(4 if INTERPRETED else 32,))
     has_nodes = "fan_out" in (each.name for each in variant.parameters)
     nodes = [{"fan_out": size} for size in sizes] if has_nodes else [{}]
@@ -97,7 +97,7 @@ def at_every_parameter_a_join_finds_the_same_pairs(variant: Variant):
     settings = SETTINGS[variant.id]
     for number, name in enumerate(("random", "tied", "drifting")):
         keys, half_width = streams(TUPLES)[name]
-        # There are many of a join of tasks, each with some keys.
+        # A join of tasks has many settings; each gets some of the keys.
         few = settings if covering.FULL or len(settings) < 9 else settings[number::3]
         for window in (1, 5, 257):
             expected = wanted(window, half_width, sides, keys)
@@ -123,7 +123,7 @@ def windows_of_time_follow_the_clock(variant: Variant):
 @SUITE.case()
 def a_window_of_time_has_no_more_room_than_it_is_given(variant: Variant):
     keys, sides = np.arange(40), np.zeros(40, int)
-    # Twelve tuples within the span and room for twelve: each that is let in makes one leave.
+    # Twelve tuples within the span and room for twelve: each new tuple evicts one.
     found = pairs_of(variant, 12, 100, sides, keys, np.arange(40), span=11)
     assert [len(each) for each in found] == [min(place, 11) for place in range(40)]
 
@@ -151,7 +151,7 @@ def what_no_join_can_be_is_refused(variant: Variant):
 
 @SUITE.case()
 def a_join_goes_on_with_the_next_feed(variant: Variant):
-    # In turns, and the keys begin again; the first tuples enter without being joined.
+    # Alternating streams whose keys start over; the first tuples enter without being joined.
     keys, half_width = streams(TUPLES)["random"]
     r, s = keys[: TUPLES // 5], keys[TUPLES // 5 : 2 * TUPLES // 5]
     rows = np.arange(3 * len(r)) % len(r)
@@ -174,12 +174,16 @@ def a_join_goes_on_with_the_next_feed(variant: Variant):
 
 @SUITE.case()
 def a_step_is_made_once(variant: Variant):
-    # Kernels are kept by the step that they are made of.
+    # Kernels are cached by the step that they are made of.
     own = variant.settings({})
     assert variant.operations.make_step(**own) is variant.operations.make_step(**own)
 
 
-@SUITE.case()
+def gives_no_order(variant: Variant) -> str | None:
+    return None if variant.operations.ordered else "pairs come in no order"
+
+
+@SUITE.case(gives_no_order)
 def what_a_step_passes_to_on_output_and_what_it_finds_are_all_tuples_in_order(variant: Variant):
     operations, found = variant.operations, []
 
@@ -213,7 +217,12 @@ def what_a_step_passes_to_on_output_and_what_it_finds_are_all_tuples_in_order(va
 def a_state_has_an_entry_for_each_of_its_threads(variant: Variant):
     for own in SETTINGS[variant.id]:
         state = variant.operations.make_state(8, 1, **own)
-        assert len(state.threads) == own.get("threads", 1), own
+        assert len(state.threads) == own.get("threads", 1) + variant.operations.collectors, own
+
+
+@SUITE.case()
+def a_join_says_whether_it_gives_pairs_in_order(variant: Variant):
+    assert variant.operations.ordered != variant.order.startswith("none")
 
 
 @pytest.mark.parametrize(("variant", "case"), SUITE.parameters(JOINS))

@@ -1,7 +1,7 @@
-"""What the worklist of every partitioned operator must do: the one suite, over the registry.
+"""The requirements on the worklist of every partitioned operator: the one suite.
 
-Tuples of one partition are given out one at a time, in the order in which they were added, each
-once; a full worklist takes nothing; nobody is given a tuple of a partition that another worker has.
+Tuples of one partition are handed out one at a time, in the order in which they were added, each
+once; a full worklist accepts nothing; no worker gets a tuple of a partition that another one holds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SUITE = Suite("partition")
 
 
 class Workers:
-    """Workers of one worklist, each with what it was given and has not yet processed."""
+    """Workers of one worklist, each with the tuples that it holds and has not yet processed."""
 
     def __init__(self, variant: Variant, partitions: int, workers: int, capacity: int) -> None:
         self.operations = variant.operations
@@ -39,7 +39,7 @@ class Workers:
         return self.operations.add_input(self.state, partition, word)
 
     def ask(self, worker: int) -> bool:
-        """Let a worker ask for a tuple; no other may have its partition."""
+        """Let a worker ask for a tuple; no other worker may hold its partition."""
         out = [0, 0, 0]
         if self.operations.next_input(self.state, worker, out) != READY:
             return False
@@ -158,7 +158,7 @@ def in_threads(variant: Variant, total: int, **settings: Any) -> None:
 @SUITE.case()
 def real_threads_process_as_a_serial_run_does(variant: Variant):
     total = 200 if INTERPRETED else 10_000
-    # Through two or three slots threads pass a tuple at a time, each with a wait for the other.
+    # With two or three slots, threads pass one tuple at a time and wait for each other each time.
     few = total if INTERPRETED or covering.FULL else 1_000
     chance = random.Random(1)
     for sigma in (0, 0.1):

@@ -1,7 +1,7 @@
-"""What every scheduler must do: the one suite, over the registry.
+"""The requirements on every scheduler: the one suite, over the registry.
 
-That a pipeline's output is a serial run's under each of them is tested where pipelines are run
-(`tests/operators/pipeline/test_runtime.py`).
+`tests/operators/pipeline/test_runtime.py` runs pipelines, and checks that the output under each
+scheduler equals a serial run's.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def a_worker_is_sent_where_something_can_be_done_if_there_is_such_a_place(varian
         place = variant.operations.choose(board)
         free = {at for at, words in enumerate(operators) if words[SCHEDULABLE]}
         assert place in free if free else place == NOBODY
-        # It only looks; and it looks alike twice.
+        # Choosing changes nothing, and is repeatable.
         assert (board.words == before).all()
         assert variant.operations.choose(board) == place
 

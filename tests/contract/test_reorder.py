@@ -1,9 +1,8 @@
-"""What every reorder buffer must do, whatever its inside: the one suite, over the registry.
+"""The requirements on every reorder buffer, whatever its inside: the one suite.
 
-Outputs come in any order that leaves each fewer than ``slots`` ahead, and are sent by serial
+Outputs arrive in any order that leaves each fewer than ``slots`` ahead, and are sent by serial
 number, once each, as soon as they are next; one that is too far ahead is refused, and nothing is
-lost where downstream has no room. Single steps run here, interpreted; threads run as a bench runs
-them.
+lost when downstream is full. Single steps run here, interpreted; threads run as a bench runs them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ SUITE = Suite("reorder")
 
 
 class Downstream(NamedTuple):
-    """A receiver: what it got, and how many it takes in all (the one item of `room`)."""
+    """A receiver: the received outputs, and the total capacity (the one item of `room`)."""
 
     got: list[tuple[int, int]]
     room: list[int]
@@ -42,18 +41,18 @@ def receive(downstream: Downstream, serial: int, output: int) -> int:
 
 
 def made(variant: Variant, slots: int, room: int = 1 << 30) -> tuple[Any, Any, Any, Downstream]:
-    """Return a state, its two operations and the receiver."""
+    """Return a state, the two operations and the receiver."""
     operations = variant.operations
     send, send_pending = operations.make_sending(receive)
     return operations.make_state(slots), send, send_pending, Downstream([], [room])
 
 
 def orders(slots: int, count: int, seed: int) -> list[int]:
-    """Return serial numbers 1 to `count`, none so early that it is refused."""
+    """Return serial numbers 1 to `count` in an order in which none is refused as too early."""
     chance = random.Random(seed)
     left, found = list(range(1, count + 1)), []
     while left:
-        # The earliest that has not come is the next to be sent.
+        # The earliest missing serial number is the next to be sent.
         early = sum(serial < left[0] + slots for serial in left[:slots])
         found.append(left.pop(chance.randrange(early)))
     return found

@@ -1,4 +1,4 @@
-"""What every index of several threads must do: alone, in stages of a merge, full, and on threads.
+"""The requirements on every index of several threads: alone, while merging, full, on threads.
 
 The suite runs over two indexes under one lock first (`tests.operators.index.locked_index`).
 """
@@ -28,7 +28,7 @@ SHARED: dict[str, SharedIndexOperations] = {
     "merging row": MERGING_ROW,
     **{variant.id: variant.operations.shared for variant in INDEXES},
 }
-# Parameters beside the defaults: the smallest nodes, every depth, merges that come often.
+# Parameters in addition to the defaults: the smallest nodes, every depth, frequent merges.
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "locked tree": [{"fan_out": 4}],
     "merging row": [{"merge_ratio": 0.3}],
@@ -46,20 +46,20 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "olc-tree": [{"fan_out": 4}, {"fan_out": 6}],
 }
-# What the suite itself is tested by.
+# Used to test the suite itself.
 PROVING = ("locked tree", "merging row")
 
 
-# Those whose nodes of another size take no kernels of their own.
+# Indexes whose nodes of other sizes need no separate kernels.
 OF_ANY_SIZE = ("bw-tree",)
 
 
 def each_of(settings: int, *, compiled: bool = True) -> list:
-    """Return every index at its defaults and at so many other settings, in each run of the tests.
+    """Return every index at the defaults and, in a normal run, at `settings` other settings.
 
-    ``make test-full`` has all settings. Nodes of another size take kernels of their own, and are
-    tried interpreted. Indexes under a lock are compiled in ``make test-full`` only, as is
-    everything without `compiled`.
+    ``make test-full`` has all settings. Nodes of other sizes need separate kernels, and are tried
+    interpreted. Indexes under a lock, and everything without `compiled`, are compiled in
+    ``make test-full`` only.
     """
     found = []
     for name in SHARED:
@@ -68,7 +68,7 @@ def each_of(settings: int, *, compiled: bool = True) -> list:
             if not INTERPRETED:
                 light = light and compiled and name not in PROVING
                 light = light and number <= (name in OF_ANY_SIZE)
-            # By the worker that compiles the index for its other contracts.
+            # On the worker that compiles the index for the other contracts.
             marks = [pytest.mark.xdist_group(name)]
             marks += [] if light else [pytest.mark.full]
             case = f"{name} {own}" if own else name
@@ -76,7 +76,7 @@ def each_of(settings: int, *, compiled: bool = True) -> list:
     return found
 
 
-# Sequences turn from positive to negative ones in the middle of a run, and from the last to 0.
+# Sequence numbers wrap from positive to negative in the middle of a run, and from the last to 0.
 WRAPS = (1 << 31, 1 << 32)
 
 
@@ -104,7 +104,7 @@ SIZES = ((1, 0, 0), (2, 5, 3), (7, 3, 0), (30, 1, 40), (90, 12, 9))
 
 
 def slide(name: str, own: dict, keys: np.ndarray, half_width: int, size: tuple, **more: Any):
-    """Let a window slide over keys; a search or the index may be wrong."""
+    """Slide a window over keys; raise if a search or the index is wrong."""
     window, ahead, late = size
     limits = INT64 if more.get("key_bits") == 64 else INT32
     first = more.pop("first", WRAPS[window % 2] - len(keys) // 2)
@@ -113,10 +113,10 @@ def slide(name: str, own: dict, keys: np.ndarray, half_width: int, size: tuple, 
 
 
 def with_each_stream() -> list:
-    """Return every index at every setting with all keys; each run has some at each setting.
+    """Return every index at every setting with all keys; a normal run has some of the keys.
 
-    All at the defaults compiled; three at any setting interpreted, so that the settings of an index
-    have all keys between them.
+    Compiled, the defaults have all keys; interpreted, any setting has three, so that the settings
+    of an index cover all keys between them.
     """
     names, found = list(streams(4, INT32)), []
     for place, each in enumerate(each_of(9)):
@@ -191,8 +191,8 @@ MERGING = [each for each in each_of(2) if SHARED[each.values[0]].merges is not N
 @pytest.mark.parametrize("late", [0, 1, 25])
 @pytest.mark.parametrize(("name", "own"), MERGING)
 def test_a_late_merge_leaves_out_what_has_expired_wherever_it_is(name, own, late):
-    # As many new ones as a window, and `late` more while others kept the merging thread waiting:
-    # what has expired is in both components.
+    # As many new tuples as a window, and `late` more while others delayed the merging thread:
+    # expired tuples are in both components.
     window, slack = 50, 30
     keys = np.random.default_rng(late).integers(0, 300, 20 * window).tolist()
     alone = Alone(SHARED[name], window, slack, WRAPS[0] - 200, **own)
@@ -258,8 +258,8 @@ def test_a_window_and_its_slack_fit_however_keys_lie(name, own, size):
     total = window + slack
     for rising in (True, False):
         alone = Alone(SHARED[name], window, slack, WRAPS[1] - 70, **own)
-        # Of four in a row, three leave: nodes are left that are as empty as they can be, and then
-        # a row comes where there was none.
+        # Of four in a row, three leave: the remaining nodes are as empty as they can be; then a row
+        # of keys arrives where there was none.
         sparse = np.arange(total) * 10 if rising else np.arange(total)[::-1] * 10
         order = [*sparse[np.arange(total) % 4 != 0], *sparse[np.arange(total) % 4 == 0]]
         position = fill(alone, [int(key) for key in order], alone.first)
@@ -283,7 +283,7 @@ def test_one_that_is_full_says_so_and_loses_nothing(name):
     view = alone.views[1]
     held: list[tuple[int, int]] = []
     refused = 0
-    # An index may have more room than it has promised; whatever it has, it has an end.
+    # An index may have more room than it has promised, but the room is finite.
     for position in range(10, 200_000):
         key = int(random.integers(-50, 50))
         shared.enter(view)
@@ -306,14 +306,14 @@ def test_one_that_is_full_says_so_and_loses_nothing(name):
 
 
 def plan_of(stream: str, threads: int, stamped: bool, each: int, window: int, ahead: int) -> Plan:
-    """Return what threads do with so many positions each."""
+    """Return a plan for threads with `each` positions each."""
     keys, half_width = streams(each * threads, INT32)[stream]
     first = WRAPS[threads % 2] - len(keys) // 2
     return Plan(keys, half_width, threads, window, ahead, 3, first, threads, stamped, INT32)
 
 
 def streams_of_threads() -> list:
-    """Return keys with whether times are taken; each run of the tests has all keys, and both."""
+    """Return keys with and without times; a normal run has all keys, and both."""
     few = {("random", True), ("tied", True), ("equal", False), ("extreme", False)}
     return [
         pytest.param(

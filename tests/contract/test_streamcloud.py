@@ -1,8 +1,8 @@
-"""What every strategy must do: the one suite, over the registry.
+"""The requirements on every strategy: the one suite, over the registry.
 
-A plan with transparent mergers puts out the bytes of one instance, in total order, whatever the
-streams are like, however many instances a stage has, and whatever carries rows. One with
-best-effort mergers may lose rows, and makes none up.
+A plan with transparent mergers outputs the bytes of one instance, in total order, whatever the
+streams, the number of instances of a stage, and the carrier of rows. A plan with best-effort
+mergers may lose rows, and invents none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.operators.streamcloud.test_carriers import query_named
 
 SUITE = Suite("streamcloud")
 TUPLES = 30
-# Windows are of 60: some tuples of a stream are in one.
+# Windows are of 60: some tuples of a stream share one.
 APART = 8
 NUMBERS = 4
 
@@ -35,7 +35,7 @@ def _times(random: Random) -> list[int]:
 
 
 def _rows(random: Random, times: Iterable[int], numbers: Sequence[int], columns: int) -> list:
-    """Return rows of a time, a number, and so many columns more."""
+    """Return rows of a time, a number, and `columns` more columns."""
     more = (tuple(random.randrange(400) for _ in range(columns)) for _ in count())
     return [(ts, random.choice(numbers), *next(more)) for ts in times]
 
@@ -60,7 +60,7 @@ def _empty(random: Random, columns: int) -> list[tuple]:
     return []
 
 
-# What the physical streams of calls and of suspects are like.
+# The shapes of the physical streams of calls and of suspects.
 SHAPES = {
     "random": ((_random, _random), (_random,)),
     "tied": ((_tied,), (_tied, _tied)),
@@ -69,7 +69,7 @@ SHAPES = {
     "empty": ((_empty, _random), (_empty,)),
     "nothing": ((_empty,), (_empty,)),
 }
-# The columns of each beside a time and a number.
+# The number of columns of each in addition to a time and a number.
 COLUMNS = {"calls": 2, "suspects": 0}
 
 
@@ -119,7 +119,7 @@ def every_number_of_instances_puts_out_the_bytes_of_one(variant: Variant):
 
 @SUITE.case()
 def best_effort_makes_no_row_up(variant: Variant):
-    """Each pair that comes out is one that a single instance finds, and no more often."""
+    """Each output pair is one that a single instance finds, and occurs no more often."""
     whole = query_named("figure-1")
     (join,) = (node for node in whole.operators if node.kind == "join")
     query = Query("known", join)
@@ -133,7 +133,7 @@ def best_effort_makes_no_row_up(variant: Variant):
         found = Counter(carried(plan, streams, on_one_thread(seed))["known"])
         assert found <= expected, seed
         lost += (expected - found).total()
-    # Some order of arrival loses a pair, or nothing was shown.
+    # Some order of arrival must lose a pair, or the test shows nothing.
     assert lost
 
 

@@ -1,6 +1,7 @@
-"""What every theta join must do: the one suite, over the registry.
+"""The requirements on every theta join: the one suite, over the registry.
 
-What some of them do alone stands in `tests/operators/theta_join`, beside the ways to run them.
+Properties of single theta joins are tested in `tests/operators/theta_join`, next to the helpers
+that run them.
 """
 
 from __future__ import annotations

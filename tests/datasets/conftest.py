@@ -1,4 +1,4 @@
-"""Datasets that live outside of this repository, hung on from a temporary folder."""
+"""External datasets, added from a temporary folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def hang_on(tmp_path, monkeypatch) -> Iterator[Callable[..., Path]]:
         folder.mkdir(parents=True)
         for stem, content in files.items():
             (folder / f"{stem}.py").write_text(content)
-        # What importing the package does once, done again for the folder that has come since.
+        # Repeat the package's path extension at import for the new folder.
         monkeypatch.setattr(datasets, "__path__", extend_path(datasets.__path__, "datasets"))
         hung.add(name)
         return folder

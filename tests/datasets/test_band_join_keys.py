@@ -1,4 +1,4 @@
-"""Keys for band joins: of the distributions that the paper names, and a drift in three phases."""
+"""Keys for band joins: the paper's distributions, and a drift in three phases."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ROOT = Path(__file__).resolve().parents[2]
 ROWS = 1 << 15
 GAUSSIAN, GAMMA = 1 << 29, 1 << 24
 
-# By table: mean, standard deviation, and kurtosis, which says how far the latter may be off.
+# By table: mean, standard deviation, and kurtosis, which gives the tolerance of the latter.
 MOMENTS = {
     "uniform": (-0.5, 2**32 / math.sqrt(12), 1.8),
     "gaussian": (0.5 * GAUSSIAN, 0.125 * GAUSSIAN, 3.0),
     "gamma_3_3": (9 * GAMMA, math.sqrt(27) * GAMMA, 5.0),
     "gamma_1_5": (5 * GAMMA, 5 * GAMMA, 9.0),
 }
-# Standard errors that a moment may be off: in a million sets one such is.
+# Tolerance of a moment in standard errors: exceeded in one of a million datasets.
 ERRORS = 5.0
 
 
@@ -98,7 +98,7 @@ def test_quantiles_are_those_of_the_distributions(made):
         ("gamma_1_5", below_exponential, GAMMA),
     ):
         share = below(np.sort(read_table(made, name)["s"]) / unit)
-        # Kolmogorov and Smirnov's distance: above 2.5 once in two hundred thousand sets.
+        # Kolmogorov and Smirnov's distance: exceeds 2.5 once in two hundred thousand sets.
         distance = np.abs(share - (np.arange(ROWS) + 0.5) / ROWS).max()
         assert distance < 2.5 / math.sqrt(ROWS)
 
@@ -120,12 +120,13 @@ def test_what_does_not_fit_32_bits_is_saturated_by_spark_and_by_numpy_alike(spar
     assert found == keys.saturated(np.array(values)).tolist()
     assert found[:4] == [-(1 << 31)] * 3 + [-2]
     assert found[5:] == [0, 2, 2, (1 << 31) - 1, (1 << 31) - 1]
-    # A Gamma key beyond the range can be: the rarest exponential is that large.
+    # A Gamma key beyond the range is possible: the rarest exponential is that large.
     assert 5 * 53 * math.log(2) * GAMMA > keys.MOST_KEY
 
 
 def test_variates_are_the_quantiles_of_a_normal_distribution(spark):
-    # Both sides of the ends of the middle, of the far tails, and the ends of what can be drawn.
+    # Both sides of the bounds of the middle and of the far tails, and the ends of the drawable
+    # range.
     places = [2.0**-53, 1e-12, 1.3e-11, 1.5e-11, 1e-6, 0.074, 0.075, 0.076, 0.3, 0.5]
     places += [1.0 - place for place in places]
     frame = spark.createDataFrame([(place,) for place in places], "place double")
@@ -180,7 +181,7 @@ def test_keys_depend_on_the_seed_and_not_on_how_many_there_are_or_in_how_many_pa
     small = generate("band_join_keys", ROWS // 8, 7, tmp_path / "small", "local[2]", 5)
     other = generate("band_join_keys", ROWS // 8, 8, tmp_path / "other", "local[2]", 2)
     assert small["digest"] != other["digest"]
-    # The drift of a set of few rows is a short one, and the test of a drift says what it is.
+    # A small dataset's drift is a short one, which the test of a drift covers.
     columns_of = {**dict.fromkeys(MOMENTS, ("row", "r", "s")), "drift": ("row", "normal")}
     for name, columns in columns_of.items():
         assert len(small["tables"][name]["files"]) == 5

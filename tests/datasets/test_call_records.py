@@ -22,7 +22,7 @@ from tests.datasets.distributions import near_uniform
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = 1 << 16
-# Standard errors that a statistic may be off: in a million sets one such is.
+# Tolerance of a statistic in standard errors: exceeded in one of a million datasets.
 ERRORS = 5.0
 TABLES = ("calls", "suspects")
 
@@ -45,19 +45,19 @@ def suspects(made) -> dict[str, np.ndarray]:
 
 
 def near_share(found: np.ndarray, share: float) -> bool:
-    """Say whether so many of these are true."""
+    """Say whether that share of the values is true."""
     error = math.sqrt(share * (1 - share) / len(found))
     return bool(abs(found.mean() - share) < ERRORS * error)
 
 
 def places(numbers: np.ndarray) -> np.ndarray:
-    """Return the places of subscribers, from 0, by their numbers."""
+    """Return the ranks of subscribers, from 0, by their numbers."""
     back = pow(call_records.SCATTER, -1, call_records.SUBSCRIBERS)
     return (numbers - call_records.FIRST_NUMBER) * back % call_records.SUBSCRIBERS
 
 
 def shares(subscribers: int) -> np.ndarray:
-    """Return how much of all each of them does, the most active first."""
+    """Return each subscriber's share of all calls, the most active first."""
     return np.diff(np.sqrt(np.arange(subscribers + 1) / subscribers))
 
 
@@ -108,11 +108,11 @@ def test_records_come_evenly_in_ascending_seconds(made, calls, suspects):
         assert np.all(np.diff(since) >= 0)
         assert 0 <= since[0]
         assert since[-1] < (ROWS + call_records.SPREAD_MS) / 1_000
-        # Neither while the set begins nor while it ends.
+        # Except at the beginning and the end of the dataset.
         counts = np.bincount(since)[4 : ROWS // 1_000]
         assert np.all(np.abs(counts - a_second) < ERRORS * np.sqrt(a_second))
         assert counts.std() > 0
-    # An advance of ten units of the queries' time has 10,000 calls.
+    # An advance of ten query time units has 10,000 calls.
     assert 10 * read_info(made)["query_time_unit"] * 1_000 == 10_000
 
 
@@ -121,7 +121,7 @@ def test_a_record_is_emitted_when_its_call_is_over(calls):
     assert set(np.unique(delay)) == set(range(call_records.DELAYS_S))
     for seconds in range(call_records.DELAYS_S):
         assert near_share(delay == seconds, 1 / call_records.DELAYS_S)
-    # So calls do not come in the order in which they began.
+    # So calls are not ordered by the time at which they began.
     assert np.mean(np.diff(calls["start"]) < 0) > 0.4
 
 
@@ -131,7 +131,7 @@ def test_lengths_of_calls_are_exponential(calls):
     for seconds in (10, 60, 100, 300):
         share = math.exp(-seconds / call_records.MEAN_DURATION_S)
         assert near_share(length > seconds, share)
-    # The longest of so many; below an hour, above ten minutes.
+    # The longest of that many; below an hour, above ten minutes.
     assert 600 < length.max() < 3_600
 
 
@@ -154,18 +154,18 @@ def test_some_call_much_and_most_call_seldom(calls):
         call_records.FIRST_NUMBER + found * call_records.SCATTER % call_records.SUBSCRIBERS,
         calls["caller"],
     )
-    # The root of a place is uniform.
+    # The root of a rank is uniform.
     assert near_uniform(np.sqrt((found + 0.5) / call_records.SUBSCRIBERS))
     assert near_share(found == 0, shares(call_records.SUBSCRIBERS)[0])
 
 
 def test_a_caller_often_has_another_call_within_a_minute(calls):
-    # The set is a minute long: pairs of calls of one caller, which the paper's join finds.
+    # The dataset is a minute long: pairs of calls of one caller, which the paper's join finds.
     _, counts = np.unique(calls["caller"], return_counts=True)
     pairs = np.sum(counts * (counts - 1)) / 2
     expected = ROWS * (ROWS - 1) / 2 * np.sum(shares(call_records.SUBSCRIBERS) ** 2)
     assert expected > ROWS / 10
-    # A quarter of them are those of the busiest caller, who may call a third more or less.
+    # A quarter of them are those of the busiest caller, whose calls vary by a third.
     assert pairs == pytest.approx(expected, rel=0.4)
 
 
@@ -204,7 +204,7 @@ def test_every_district_calls_and_the_middle_one_most(calls):
     assert counts.argmax() == middle
     weights = call_records.district_weights() / call_records.district_weights().sum()
     assert weights.argmax() + 1 == middle
-    # Homes of few busy callers weigh much, so that shares are nearer to the weights in the mean.
+    # Homes of few busy callers have a large weight, so shares are closer to the weights on average.
     assert np.corrcoef(counts[1:], weights)[0, 1] > 0.9
 
 
@@ -256,7 +256,7 @@ def test_some_suspects_call_within_a_minute(calls, suspects):
     each = shares(call_records.SUBSCRIBERS // ONE_IN)
     expected = len(suspects["ts"]) * ROWS * np.sum(of_list * each)
     assert 500 < expected < ROWS / 10
-    # The busiest one has a quarter of them, from a handful of calls.
+    # The busiest caller has a quarter of them, from a handful of calls.
     assert expected / 2 < pairs < expected * 2
 
 
@@ -284,7 +284,7 @@ def test_no_table_depends_on_partitions_and_a_smaller_set_is_the_beginning(made,
         assert five["tables"][name]["digest"] != other["tables"][name]["digest"]
         assert len(five["tables"][name]["files"]) == 5
         small, large = read_table(tmp_path / "5", name), read_table(made, name)
-        # From here on the larger set has rows between those of the smaller one.
+        # From here on the larger dataset has rows between those of the smaller one.
         end = call_records.FIRST_TIME_S + few // 1_000
         before = np.searchsorted(large[table_of(name).time], end)
         assert 0.4 * len(small["row"]) < before < len(small["row"])

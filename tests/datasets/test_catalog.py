@@ -1,4 +1,4 @@
-"""The catalog: it finds what is declared, wherever it lies, and refuses what does not fit."""
+"""The catalog: it finds declarations in any folder, and refuses those that do not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""R and S of the CellJoin benchmark: distributed as declared, and matching as rarely as told."""
+"""R and S of the CellJoin benchmark: distributed as declared, with the documented selectivity."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from datasets.read import read_table
 from tests.datasets.distributions import near_uniform
 
 ROOT = Path(__file__).resolve().parents[2]
-# So many that one match in 238,315 pairs can be told from the paper's one in 250,000.
+# Enough to distinguish one match in 238,315 pairs from the paper's one in 250,000.
 ROWS = 1 << 16
 BAND = 10
-# Standard errors that a statistic may be off: in a million sets one such is.
+# Tolerance of a statistic in standard errors: exceeded in one of a million datasets.
 ERRORS = 5.0
 TABLES = ("r", "s", "rates")
 
@@ -80,7 +80,7 @@ def test_whole_numbers_are_uniform_from_1_to_10_000(r, s):
     for column in (r["x"], s["a"]):
         assert (column.min(), column.max()) == (1, 10_000)
         assert near_uniform((column - 0.5) / 10_000)
-        # A hundred classes: chi-square with 99 degrees, of deviation sqrt(198).
+        # A hundred classes: chi-square with 99 degrees of freedom, of deviation sqrt(198).
         counts = np.bincount((column - 1) // 100, minlength=100)
         chi_square = ((counts - ROWS / 100) ** 2).sum() / (ROWS / 100)
         assert abs(chi_square - 99) < ERRORS * math.sqrt(198)
@@ -101,7 +101,7 @@ def test_real_numbers_are_uniform_from_1_to_10_000_and_not_whole(r, s):
 def test_the_rest_of_s_is_uniform_below_1_and_true_for_half(s):
     assert 0.0 <= s["c"].min() < s["c"].max() < 1.0
     assert near_uniform(s["c"])
-    # All 53 bits are there: a float32 would have lost the lower ones.
+    # All 53 bits are present: a float32 would have lost the lower ones.
     assert np.mean(s["c"].astype(np.float32) == s["c"]) < 0.01
     assert abs(s["d"].mean() - 0.5) < ERRORS / (2 * math.sqrt(ROWS))
 
@@ -117,7 +117,7 @@ def test_texts_are_20_letters_and_digits_all_as_frequent_at_each_place(r):
         counts = np.array([(found[:, place] == kind).sum() for kind in kinds])
         chi_square = ((counts - ROWS / 32) ** 2).sum() / (ROWS / 32)
         assert abs(chi_square - 31) < ERRORS * math.sqrt(62)
-    # No two places hold the same hash bits.
+    # No two positions contain the same hash bits.
     for place in range(20):
         same = (found[:, place : place + 1] == found[:, place + 1 :]).mean(axis=0)
         assert np.all(np.abs(same - 1 / 32) < ERRORS * math.sqrt(1 / 32 / ROWS))
@@ -127,14 +127,14 @@ def test_columns_and_tuples_know_nothing_of_each_other(r, s):
     first = characters_of(r["z"])[:, 0].view(np.uint8).ravel()
     columns = [r["x"], r["y"], first, s["a"], s["b"], s["c"], s["d"]]
     here = np.array([column.astype(np.float64) for column in columns])
-    # Each column beside each other one of its own row, and of the row before.
+    # Each column against each other one in the same row, and in the row before.
     correlations = np.corrcoef(here[:, 1:], here[:, :-1])
     np.fill_diagonal(correlations, 0.0)
     assert np.abs(correlations).max() < ERRORS / math.sqrt(ROWS)
 
 
 def matches(r: dict[str, np.ndarray], s: dict[str, np.ndarray]) -> int:
-    """Count the pairs of all of R and all of S that the paper's predicate takes."""
+    """Count the pairs of all of R and all of S that satisfy the paper's predicate."""
     order = np.argsort(s["a"])
     a, b = s["a"][order], s["b"][order].astype(np.float64)
     first = np.searchsorted(a, r["x"] - BAND, side="left")
@@ -146,7 +146,7 @@ def matches(r: dict[str, np.ndarray], s: dict[str, np.ndarray]) -> int:
 
 
 def test_one_pair_in_238_315_matches(r, s):
-    # Pairs of 1 to 10,000 at most 10 apart: 21 a number, fewer at both ends.
+    # Pairs of 1 to 10,000 at most 10 apart: 21 for each number, fewer at both ends.
     whole = (21 * 10_000 - 2 * sum(range(1, BAND + 1))) / 10_000**2
     real = 1 - (1 - BAND / 9_999) ** 2
     assert 1 / (whole * real) == pytest.approx(238_315, abs=1)
@@ -164,7 +164,8 @@ def test_no_table_depends_on_the_number_of_partitions_and_streams_on_the_seed(ma
         entries = [info["tables"][name] for info in (five, other)]
         assert (entries[0]["digest"] == entries[1]["digest"]) == (name == "rates")
         assert len(entries[0]["files"]) == 5
-        # The first rows of a larger set are those of a smaller one, and the rates are all there.
+        # A larger dataset begins with the rows of a smaller one, and the rates are complete in
+        # both.
         small, large = read_table(tmp_path / "5", name), read_table(made, name)
         rows = len(large["tuples"]) if name == "rates" else few
         assert {len(values) for values in small.values()} == {rows}

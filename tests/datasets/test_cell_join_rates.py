@@ -1,4 +1,4 @@
-"""Rates of the case studies of ScaleJoin's figure 8: exact, and what comparisons follow of them."""
+"""Rates of the case studies of ScaleJoin's figure 8: exact, and the resulting comparisons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from datasets.cell_join.profiles import SECONDS, STREAMS, WINDOW_S, tuples
 from datasets.generate import generate
 from datasets.read import read_table
 
-# The paper's: threads, and the streams of R and of S.
+# From the paper: threads, and the streams of R and of S.
 THREADS = {"constant": 10, "sinusoid": 12, "peaks": 14}
 SIDES = {"constant": (1, 4), "sinusoid": (3, 2), "peaks": (4, 2)}
 STUDIES = tuple(THREADS)
@@ -30,7 +30,7 @@ def comparisons(study: str) -> np.ndarray:
     per_second = np.zeros(SECONDS)
     for one, other in ("rs", "sr"):
         rate, met = rates_of(study, one).sum(axis=0), rates_of(study, other).sum(axis=0)
-        # What came before the first second is the end of the same study.
+        # Before the first second comes the end of the same study.
         before = np.cumsum(np.tile(met, 3))
         window = [before[SECONDS + t] - before[SECONDS + t - WINDOW_S] for t in range(SECONDS)]
         per_second += rate * np.array(window)
@@ -77,9 +77,9 @@ def test_fluctuating_rates_are_sines_of_different_amplitude_and_period():
             for second in range(SECONDS)
         ]
         assert tuples(each).tolist() == [round(rate) for rate in exact]
-        # No rate lies so near to the middle of two numbers that a library's last bit decides.
+        # No rate is so close to the middle of two numbers that a library's last bit decides.
         assert min(abs(rate % 1 - 0.5) for rate in exact) > 1e-6
-        # It comes back after its period and not after any shorter time, and so goes on seamlessly.
+        # It repeats after the period and not after any shorter time, and so continues seamlessly.
         back = [n for n in range(1, SECONDS + 1) if np.all(np.roll(exact, n) - exact < 1e-6)]
         assert back == list(range(each.period, SECONDS + 1, each.period))
 
@@ -87,7 +87,7 @@ def test_fluctuating_rates_are_sines_of_different_amplitude_and_period():
 def test_fluctuating_rates_make_the_comparisons_of_the_paper():
     swing = comparisons("sinusoid")
     assert (swing.min(), swing.max()) == pytest.approx((18.5, 55.0), abs=0.05)
-    # The window's content does not swing, only the rates of the moment do.
+    # The window's content is constant; only the momentary rates vary.
     assert rates_of("sinusoid", "r").sum() == rates_of("sinusoid", "s").sum() == 258_000
     assert SECONDS == WINDOW_S
 

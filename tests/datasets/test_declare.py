@@ -1,4 +1,4 @@
-"""What a declaration says, and which ones are refused."""
+"""The contents of a declaration, and refused ones."""
 
 from __future__ import annotations
 

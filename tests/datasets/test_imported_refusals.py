@@ -1,4 +1,4 @@
-"""What the importer refuses: one line that names what was found, and nothing written."""
+"""Refusals of the importer: one line that names the finding, and nothing written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GOOD = b"t,k,v\n1,a,1\n2,a,2\n"
 
 
 def refusal(mapping: Path, output: Path) -> str:
-    """Import, and return the one line that it ends with; the output's folder stays empty."""
+    """Import, and return the one line of the refusal; the output's folder stays empty."""
     output.parent.mkdir(exist_ok=True)
     with pytest.raises(UsageError) as caught:
         import_dataset(mapping, output)

@@ -1,4 +1,4 @@
-"""Data sets of arrays: read like a folder, and refused like one."""
+"""Datasets of arrays: read like a folder, and refused like one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 from datasets import read
 from datasets.in_memory import InMemory
+from experiments.dataset_of import dataset_path, folder_for
 from experiments.families.theta_join import streams
-from experiments.made import dataset_path, folder_for
 from operators.aggregation.queries import query
 from operators.contract import UsageError
 

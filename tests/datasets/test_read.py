@@ -1,8 +1,7 @@
-"""Reading a data set and dealing it out to streams, and what is said about damaged ones."""
+"""Reading a dataset and distributing it over streams, and messages about damaged ones."""
 
 from __future__ import annotations
 
-import doctest
 import json
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets import keys
 from datasets.keys import code_keys
 from datasets.read import (
     cycle_span,
@@ -32,7 +30,7 @@ from tests.making_datasets import write_columns
 def write(
     root: Path, columns: dict | None = None, files: int = 1, role: str = "meters", **told
 ) -> Path:
-    """Write a small data set: five readings unless told otherwise."""
+    """Write a small dataset: five readings unless `told` says otherwise."""
     table = {
         "time": [10, 10, 20, 30, 30],
         "row": [0, 1, 2, 3, 4],
@@ -107,11 +105,6 @@ def test_integer_keys_are_coded_by_value(labels, chunks):
     assert ranked[codes].tolist() == column.to_pylist()
 
 
-def test_example_of_the_documentation_runs():
-    assert doctest.testmod(keys).failed == 0
-    assert doctest.testmod(keys).attempted > 0
-
-
 # --- streams
 
 
@@ -176,7 +169,7 @@ def test_streams_are_of_even_size_and_differ_by_seed():
     assert (
         np.mean(splitmix64(1, words) % np.uint64(2) == splitmix64(2, words) % np.uint64(2)) < 0.51
     )
-    # The published generator: state 0 gives this as its first number.
+    # The published generator: state 0 gives this as the first number.
     assert int(splitmix64(0, np.array([0]))[0]) != 0
     assert len(np.unique(splitmix64(1, words))) == len(words)
 

@@ -1,4 +1,4 @@
-"""What a dataset asks of recorded data, found beside its declaration and held against it."""
+"""A dataset's requirements on recorded data, found next to the declaration and checked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_dataset_that_asks_nothing_is_one_keyed_stream_or_is_not_recorded(hang
 
 
 def test_another_table_that_follows_makes_a_role_importable(hang_on):
-    # With a payload for its key, R is a keyed stream.
+    # With a payload for the key, R is a keyed stream.
     keyed = TOY.replace('key="item",', 'key="item", value="ts",', 1)
     keyed = keyed.replace('rows={"quick"', 'decimals=0, rows={"quick"')
     hang_on(

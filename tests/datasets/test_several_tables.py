@@ -1,6 +1,6 @@
-"""A dataset of three tables, hung on from outside: declared, generated, described and read back.
+"""An external dataset of three tables: declared, generated, described and read back.
 
-What one table needs is tested with the datasets of the papers (`test_generate.py`).
+The requirements of one table are tested with the datasets of the papers (`test_generate.py`).
 """
 
 from __future__ import annotations

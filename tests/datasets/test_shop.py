@@ -1,4 +1,4 @@
-"""Sales and clicks: shaped as the facts about TPCx-BB say, so that selectivities are realistic."""
+"""Sales and clicks: shaped by the facts about TPCx-BB, so that selectivities are realistic."""
 
 from __future__ import annotations
 

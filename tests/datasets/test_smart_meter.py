@@ -1,4 +1,4 @@
-"""Whether generated readings look like readings: times, load by day and season, what is missing."""
+"""Plausibility of generated readings: times, load by day and season, missing readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether generated comments look like comments: popularity, rhythm, bursts, texts, addresses."""
+"""Plausibility of generated comments: popularity, rhythm, bursts, texts, addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from datasets.soundcloud import generate as soundcloud
 ROWS = 336_000  # two weeks
 HOUR_MS = soundcloud.HOUR_MS
 
-# Written anew here, by what an address is and not by how the generator or an operator does it.
+# Written independently, from the definition of an address and not from the generator or an
+# operator.
 MAIL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}(?![A-Za-z0-9@])")
 OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 IP = re.compile(rf"(?<![0-9.]){OCTET}(?:\.{OCTET}){{3}}(?![0-9]|\.[0-9])")
@@ -68,7 +69,7 @@ def test_day_and_week_have_their_rhythm(comments):
     hours = (comments.time - soundcloud.FIRST_TIME_MS) // HOUR_MS
     of_day = np.bincount(hours % 24, minlength=24) / ROWS
     expected = np.array(soundcloud.HOURS) / sum(soundcloud.HOURS)
-    # The tails of bursts fall where they fall, so the days of two weeks differ by chance.
+    # The tails of bursts are random, so the days of two weeks differ by chance.
     assert of_day == pytest.approx(expected, rel=0.25)
     assert np.corrcoef(of_day, expected)[0, 1] > 0.97
     of_week = np.bincount(hours // 24 % 7, minlength=7)
@@ -84,7 +85,7 @@ def test_three_query_units_hold_ten_thousand_comments(comments):
 def test_fewer_rows_are_a_shorter_time_at_the_same_density(spark):
     timed = soundcloud.timed(spark.range(ROWS // 4), 1, ROWS // 4)
     first, last = timed.agg(F.min("time"), F.max("time")).collect()[0]
-    # Half a week from Monday on, and the week is busier towards its end.
+    # Half a week from Monday on, and the week is busier towards the end.
     assert 3.5 < (last - first) / (24 * HOUR_MS) < 4.2
 
 

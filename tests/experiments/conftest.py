@@ -1,4 +1,4 @@
-"""Tiny datasets in temporary folders, a lock and a results folder of the test's own."""
+"""Tiny datasets in temporary folders, with a lock and a results folder for each test."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def _own_folders(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tiny_runs(monkeypatch) -> machine.Observed:
-    """Runs of an instant, on a machine that says it is quiet whatever other tests do to it."""
-    quiet = machine.Observed(0.0, 0.0, 0.0, 60.0, 1.0, 1.0, noisy=False)
+    """Very short runs, on a machine that reports itself quiet regardless of other tests."""
+    quiet = machine.Observed(0.0, 0.0, 1_000_000, 0.0, 60.0, 60.0, 60.0, 1.0, 1.0, noisy=False)
     monkeypatch.setattr(isolation, "wait_for_quiet", lambda: True)
     monkeypatch.setattr(machine.Watch, "done", lambda self: quiet)
-    # A trial beside other tests may be so slow that the slice it leads to is over at once.
+    # In parallel with other tests a trial may be so slow that the resulting slice is over at once.
     monkeypatch.setattr(threads, "guess", lambda bench, limit_seconds: 1e7)
     return quiet
 

@@ -1,4 +1,4 @@
-"""A tiny operator whose every step is written down: one stream through a queue of four."""
+"""A tiny operator that records every step: one stream through a queue of four."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TAKEN, GIVEN, CLOSED = 0, LINE_WORDS, 2 * LINE_WORDS
 
 
 class Recorder(NamedTuple):
-    """One stream through a queue of four, and when each tuple came in."""
+    """One stream through a queue of four, and the arrival time of each tuple."""
 
     words: np.ndarray
     seen: np.ndarray  # [MOST * 4]: timestamp, key, value, when

@@ -21,10 +21,10 @@ def a_row(family: str = "aggregation", **changes: Any) -> dict[str, Any]:
 
 
 def purpose(**changes: Any) -> dict[str, Any]:
-    """Return the columns that the runner adds to what a bench has seen, with `changes`."""
+    """Return the columns that the runner adds to a bench's row, with `changes`."""
     given = {
         "machine": "m", "key": "k", "profile": "quick", "size": "quick", "group": "g",
         "phase": "closed", "rate_fraction": None, "usual_fraction": 0.7, "repetition": 1,
-        "round": 1, "provenance": "id",
+        "started": 1, "round": 1, "provenance": "id",
     }  # fmt: skip
     return given | changes

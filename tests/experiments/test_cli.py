@@ -1,4 +1,4 @@
-"""The ``millrace`` command: JSON purity, exit codes, what ``list`` and ``bench`` print, Ctrl-C."""
+"""The ``millrace`` command: JSON purity, exit codes, output of ``list`` and ``bench``, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 from experiments import cli
 from experiments.cli import main
 from experiments.commands import bench
-from experiments.timing import point
+from experiments.timing import run_row
 from operators import registry
 from operators.aggregation.queries import QUERIES
 from tests.invented import claim_about
@@ -27,7 +27,10 @@ from tests.making_datasets import write_columns
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = "multiway_aggregation"
-COMMANDS = ("list", "bench", "replay", "claims", "plan", "check", "doctor")
+COMMANDS = (
+    "list", "bench", "replay", "claims", "plan", "check", "doctor",
+    "generate", "import", "cluster", "pack", "compare", "export",
+)  # fmt: skip
 GATE = ["bench", "gate", "t-gate", "--set", "sources=2", "--seconds", "0.02"]
 
 
@@ -72,7 +75,7 @@ def test_version(capsys):
 def test_list_of_variants(capsys):
     found = printed_json(capsys, ["list", "variants", "--json"])
     listed = [(v["family"], v["id"]) for v in found]
-    # A program may give both back to the command, and so may who reads the table.
+    # A program, or a reader of the table, may pass both back to the command.
     assert [registry.named(*each).id for each in listed] == [each[1] for each in listed]
     assert sorted(listed) == listed == sorted({*listed}) and len(listed) == len(registry.variants())
     needed = {"id", "family", "paper", "extended", "order", "progress", "queries", "bench"}
@@ -116,7 +119,7 @@ def test_list_of_datasets(capsys, results):
 
 
 def judge(results, label):
-    """Write verdicts with one finding, named as their label."""
+    """Write verdicts with one finding, named like their label."""
     file = results / label / "claims" / f"{PAPER}.json"
     file.parent.mkdir(parents=True)
     claim = claim_about(id=label) | {
@@ -127,12 +130,13 @@ def judge(results, label):
         "id": label, "paper": PAPER, "finding": f"Is it {label}?", "kind": "result",
         "direction": "holds", "ratio": 2.0, "interval": None, "pairs": {"for": 1, "of": 1},
         "size": None, "regime": None, "evidence": None, "statements": [label],
+        "parts": [{"id": label, "direction": "holds", "asked": None}], "because": [],
     }  # fmt: skip
-    told = {"paper": PAPER, "claims": [claim], "findings": [finding]}
+    told = {"paper": PAPER, "claims": [claim], "findings": [finding], "floors": []}
     file.write_text(json.dumps(told))
 
 
-# What a program may count on.
+# Fields that a program may rely on.
 OF_A_FINDING = {
     "id", "paper", "finding", "kind", "direction", "ratio", "interval", "pairs", "size", "regime",
     "evidence", "statements",
@@ -163,6 +167,16 @@ def test_claims_are_told_finding_by_finding(capsys, results):
     )
     # A paper that was not judged is listed too.
     assert "ordered_processing\n------------------\nno answer: " in told
+
+
+def test_verdicts_of_an_earlier_version_are_refused(capsys, results):
+    judge(results, "quick")
+    file = results / "quick" / "claims" / f"{PAPER}.json"
+    older = json.loads(file.read_text())
+    del older["floors"]
+    file.write_text(json.dumps(older))
+    assert main(["claims"]) == 2
+    assert "of an earlier version: judge again with `make plots`" in capsys.readouterr().err
 
 
 def test_claims_are_those_of_the_results_judged_last_or_of_those_that_are_named(capsys, results):
@@ -254,7 +268,7 @@ def test_bench_refuses_a_dataset_of_the_other_role(capsys, results):
 
 
 def test_a_wrong_digest_is_printed_and_exits_1(capsys, monkeypatch):
-    right = point.measure
+    right = run_row.measure
 
     def wrong(*arguments, **options):
         return {**right(*arguments, **options), "valid": False, "invalid_reason": "wrong output"}
@@ -299,7 +313,7 @@ def test_repetitions_are_combined_to_geometric_means():
     ("raised", "status", "said"),
     [
         (KeyboardInterrupt(), 130, "interrupted"),
-        (OSError(28, "No space left on device", "out"), 1, "No space left on device out"),
+        (OSError(28, "No space left on device", "out"), 1, "out: No space left on device; free"),
         (MemoryError(), 1, "out of memory"),
     ],
 )
@@ -313,7 +327,7 @@ def test_what_ends_a_command_is_one_line(capsys, monkeypatch, raised, status, sa
 
 
 def test_ctrl_c_ends_a_bench_within_a_second(capsys, results):
-    # Its kernels are there then: within LLVM nothing can end, and a kernel takes seconds.
+    # Compiles the kernels first: LLVM cannot be interrupted, and a kernel takes seconds.
     assert main(GATE) == 0
     argv = [sys.executable, "-m", "experiments.cli", *GATE[:-1], "60", "--json"]
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The words of a declaration: ids, sweeps, papers, and what they refuse."""
+"""The vocabulary of a declaration: ids, sweeps, papers, and refusals."""
 
 from __future__ import annotations
 
@@ -105,13 +105,13 @@ def test_a_figure_goes_through_its_sweeps_and_then_through_x():
 
 def test_a_setting_is_told_in_words():
     figure = figure_of(x=THREADS, sweeps=(INPUTS,))
-    assert figure.told("inputs", 1) == "1 input"
-    assert figure.told("inputs", 20) == "20 inputs"
-    assert figure.told("update_threads", 1) == "1 update thread"
-    assert figure.told("query", "K-OS") == "query K-OS"
-    assert figure.told("ahead", 64) == "ahead 64"
-    # What the figure does not sweep goes by its name.
-    assert figure_of(x=LINES).told("update_threads", 2) == "2 update threads"
+    assert figure.setting_text("inputs", 1) == "1 input"
+    assert figure.setting_text("inputs", 20) == "20 inputs"
+    assert figure.setting_text("update_threads", 1) == "1 update thread"
+    assert figure.setting_text("query", "K-OS") == "query K-OS"
+    assert figure.setting_text("ahead", 64) == "ahead 64"
+    # A setting that the figure does not sweep goes by its name.
+    assert figure_of(x=LINES).setting_text("update_threads", 2) == "2 update threads"
 
 
 def test_two_figures_of_a_paper_have_two_ids():
@@ -125,7 +125,7 @@ def test_a_figure_knows_its_paper():
     declared = figure_of("8")
     papers = [Paper(name, "t", (HEADING,), (declared,)) for name in ("one", "other")]
     assert [paper.figures[0].paper for paper in papers] == ["one", "other"]
-    # A declaration that two papers share is changed by neither.
+    # A declaration shared by two papers is changed by neither.
     assert declared.paper == ""
 
 

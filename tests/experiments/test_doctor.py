@@ -1,12 +1,14 @@
-"""``millrace doctor``: each thing that can be wrong is found, with its remedy."""
+"""``millrace doctor``: each possible problem is found, with the remedy."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import operators
 from experiments import doctor
 from experiments.cli import main
 from experiments.doctor import OK, PROBLEM, WARNING
@@ -17,11 +19,18 @@ def no_java():
     raise UsageError("no Java of version 17 or later for Spark")
 
 
+def no_space(**options):
+    raise OSError(28, "No space left on device")
+
+
+# Root can write to every folder except nonexistent paths of /proc.
+NOWHERE = Path("/proc/nowhere")
 MEMORY = SimpleNamespace(available=1 << 30, total=8 << 30)
 USAGE = SimpleNamespace(free=1 << 20)
 
 FAULTS = {
     "java": (doctor.java, "java_home", no_java, PROBLEM, "make setup"),
+    "spark": (doctor.spark, "find_spec", lambda name: None, PROBLEM, "make setup"),
     "old python": (doctor.python, "LEAST_PYTHON", (9, 0), PROBLEM, "install Python"),
     "interpreted": (doctor.python, "INTERPRETED", True, WARNING, "NUMBA_DISABLE_JIT"),
     "one core": (doctor.cores, "pinning.cores", lambda: 1, WARNING, "2 or more"),
@@ -30,7 +39,10 @@ FAULTS = {
     "load": (doctor.load, "machine.foreign_cores", lambda seconds: 1.5, WARNING, "noisy"),
     "memory": (doctor.memory, "psutil.virtual_memory", lambda: MEMORY, PROBLEM, "quick profile"),
     "disk": (doctor.disk, "shutil.disk_usage", lambda path: USAGE, PROBLEM, "make results a link"),
-    "cache": (doctor.numba_cache, "os.access", lambda *a: False, PROBLEM, "NUMBA_CACHE_DIR"),
+    "cache": (doctor.numba_cache, "cache_folder", lambda: NOWHERE, PROBLEM, "NUMBA_CACHE_DIR"),
+    "umask": (doctor.around, "os.umask", lambda mask: 0o777, PROBLEM, "umask 022"),
+    "temporary": (doctor.around, "tempfile.TemporaryFile", no_space, PROBLEM, "TMPDIR"),
+    "home": (doctor.around, "user_folder", lambda: NOWHERE, WARNING, "XDG_CACHE_HOME"),
 }
 
 
@@ -56,6 +68,14 @@ def test_what_is_well_needs_no_remedy(monkeypatch, case):
     monkeypatch.setattr(f"experiments.doctor.{name}", stand_in)
     finding = check()
     assert (finding.state, finding.remedy) == (OK, "")
+
+
+def test_what_another_spark_is_set_up_with_is_said(monkeypatch):
+    for name in ("HADOOP_CONF_DIR", "JAVA_TOOL_OPTIONS"):
+        monkeypatch.setenv(name, "x")
+    found = doctor.spark()
+    assert found.state == OK
+    assert "HADOOP_CONF_DIR, JAVA_TOOL_OPTIONS" in found.found
 
 
 def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch):
@@ -88,5 +108,14 @@ def test_the_command(capsys, monkeypatch):
 
 def test_this_machine_can_be_examined():
     names = [finding.name for finding in doctor.examine()]
-    assert names == ["java", "python", "cores", "governor", "clock source", "load", "memory",
-                     "disk", "numba cache"]  # fmt: skip
+    assert names == ["java", "spark", "python", "cores", "governor", "clock source", "load",
+                     "memory", "disk", "surroundings", "numba cache"]  # fmt: skip
+
+
+def test_what_is_left_aside_and_what_joins_in_is_said(monkeypatch, tmp_path):
+    (tmp_path / "operators").mkdir()
+    monkeypatch.setattr("experiments.surroundings.LEFT_ASIDE", ["NUMBA_OPT"])
+    monkeypatch.setattr("operators.__path__", [*operators.__path__, str(tmp_path / "operators")])
+    found = doctor.around()
+    assert found.state == OK
+    assert found.found == f"NUMBA_OPT is not heeded; {tmp_path / 'operators'} joins in"

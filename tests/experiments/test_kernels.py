@@ -1,4 +1,4 @@
-"""Which kernels a run compiles before anything is timed: each once, and what all processes need."""
+"""Kernels that a run compiles before anything is timed: each once, as all processes need."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from experiments import kernels, plan, profiles
 from experiments.families.join.bench import WORDS
 from operators import registry
 
-# Joins that take the words of some parameters, with which parameter.
+# Joins whose kernel depends on some parameters, with the parameter.
 CHOICES = [
     (variant.id, each.name)
     for variant in registry.variants("join")
     for each in variant.parameters
     if each.choices
 ]
-# A join over an index that threads share takes 25 to 45 s of a core to compile.
+# A join over a shared index takes 25 to 45 s of a core to compile.
 MOST_SHARED = 5
 
 
 def wanted(name):
-    """Return what the groups of a paper want compiled in a quick run."""
+    """Return the kernels that a paper's groups need compiled in a quick run."""
     groups = plan.groups(profiles.load("quick"), [name])
     return kernels._wanted([group.id for group in groups], "quick")
 
@@ -29,7 +29,7 @@ def wanted(name):
 def test_the_setting_of_all_processes_is_compiled_where_no_group_has_it():
     everywhere = [each for each in wanted("pim_tree") if each.group is None]
     assert [each.phase for each in everywhere] == ["closed"]
-    # The groups of the first paper have the T-Gate themselves.
+    # The groups of the first paper include the T-Gate.
     found = wanted("multiway_aggregation")
     assert found and all(each.group for each in found)
     assert len(found) == len(set(found))

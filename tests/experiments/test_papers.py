@@ -1,4 +1,4 @@
-"""Papers are found as folders; what is not there is refused with what is."""
+"""Papers are found as folders; an unknown one is refused with a list of those present."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan merges what figures show into groups of settings, and counts what the runner will do."""
+"""A plan merges the figures' settings into groups, and counts the runner's work."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_tasks_cover_every_series_at_every_setting():
     found = {at(task, "inputs") for task in tasks}
     lines = papers.figure(PAPER, "16").lines
     assert {(variant, inputs) for variant in lines for inputs in (1, 4)} <= found
-    # Ours only where they are declared to be.
+    # Other variants only where they are declared.
     ours = {each for each in found if each[0] not in lines}
     assert ("tumlsc", 4) in ours and {inputs for _, inputs in ours} == {4}
     assert {(task.closed_runs, task.fractions) for task in tasks} == {(1, (0.7,))}
 
 
 def test_a_setting_of_a_task_is_every_one_that_the_bench_takes():
-    (task,) = {t.place: t for t in planned("13") if at(t, "inputs") == ("mq", 1)}.values()
+    (task,) = {t.identity: t for t in planned("13") if at(t, "inputs") == ("mq", 1)}.values()
     assert task.settings == {
         "query": "k-OS", "inputs": 1, "seed": 1, "unit_divisor": 1,
         "ahead": task.settings["ahead"],
@@ -75,7 +75,7 @@ def test_a_figure_that_shows_latency_at_a_common_rate_has_runs_at_it():
 def test_a_rate_figure_keeps_its_own_inputs():
     tasks = planned("9", profile_of(rate_fractions=[1.1, 0.3]))
     assert {task.settings["inputs"] for task in tasks} == {20}
-    # And the share at which all settings are compared.
+    # And the load at which all settings are compared.
     assert {task.fractions for task in tasks} == {(0.3, 0.7, 1.1)}
 
 
@@ -83,7 +83,7 @@ def test_a_figure_over_the_rate_may_offer_more_than_the_others():
     (fractions,) = {t.fractions for t in planned("9", beyond=(1.5,))}
     (usual,) = {t.fractions for t in planned("9")}
     assert set(fractions) - set(usual) == {1.5} and fractions[-1] == 1.5
-    # Over a setting no rate is offered but the usual one.
+    # A figure over a setting offers only the reference load.
     assert {t.fractions for t in planned("16", beyond=(1.5,))} == {(0.7,)}
 
 
@@ -153,7 +153,7 @@ def test_settings_of_one_family_data_and_query_are_measured_together():
 
 def test_a_setting_that_figures_share_is_measured_once_with_all_their_runs():
     group = group_of("aggregation-many-keys-os", profile_of(open_fraction=0.6, probes=2))
-    places = [task.place for task in group.tasks]
+    places = [task.identity for task in group.tasks]
     assert len(places) == len(set(places))
     # Shown by figures 8 (durations), 9 (over the rate), and 14 (over the inputs).
     (shared,) = (t for t in group.tasks if at(t, "inputs", "unit_divisor") == ("mq", 20, 1))
@@ -176,8 +176,8 @@ GATES = Figure(
 
 @pytest.fixture
 def invented(monkeypatch, tmp_path):
-    """Let there be these papers, in the place of those of the house."""
-    # They have no modules of their own to look for quantities in.
+    """Replace the registered papers by these."""
+    # The invented papers have no modules with quantities.
     quantities.every()
 
     def there_are(**figures):
@@ -242,7 +242,7 @@ def test_a_setting_that_two_groups_of_a_paper_would_measure_is_refused(invented)
     told = "t-gate at the same setting is in the groups 'gate' and 'apart' of one: give"
     with pytest.raises(UsageError, match=told):
         plan.groups(QUICK)
-    # Whoever else shows one of the two.
+    # Also for any other figure that shows one of the two.
     invented(one=(GATES,), two=(GATES, apart))
     with pytest.raises(UsageError, match="'gate' and 'apart' of two"):
         plan.groups(QUICK)
@@ -271,7 +271,7 @@ def key_of(profile=QUICK, data="digest", **changes):
 
 def test_a_group_s_key_is_one_for_any_number_of_repetitions_under_any_name():
     assert key_of() == key_of(profile_of(name="theirs", title="x", next=None, repetitions=99))
-    # Nor does it count who shows what is measured.
+    # The key does not depend on the figures that show the setting, either.
     assert key_of() == key_of(figures=(("another", "1"),))
 
 
@@ -354,19 +354,20 @@ def test_recorded_data_are_told_apart_by_what_derives_their_other_tables(tmp_pat
 def test_probes_and_repetitions_take_time():
     searched = profile_of(probes=4)
     gate = group_of("gate")
-    assert plan.search_seconds(group_of("gate", searched), searched) > 0
-    assert plan.search_seconds(gate, QUICK) == 0
+    assert plan._seldom_seconds(group_of("gate", searched), searched, 1) > 0
+    assert plan._seldom_seconds(gate, QUICK, 1) == 0
     once = plan.plan(QUICK)
     twice = plan.plan(profile_of(repetitions=2))
     assert [2 * line.runs for line in once] == [line.runs for line in twice]
     for one, two in zip(once, twice, strict=True):
-        # What is searched or run once, the first process does alone.
-        alone = plan.search_seconds(one.group, QUICK) / 60
+        # Settings that run only once or twice are run by the first processes alone.
+        numbers = plan.repetitions(one.group, QUICK, 1)
+        alone = sum(plan._seldom_seconds(one.group, QUICK, n) for n in numbers) / 60
         assert 2 * (one.minutes - alone) == pytest.approx(two.minutes - alone)
 
 
 def test_what_is_measured_in_one_process_takes_its_time_once():
-    profile = profile_of(repetitions=3)
+    profile = profile_of(repetitions=3, forks=1)
     (line,) = (each for each in plan.plan(profile) if each.group.id == "gate")
     first, *others = line.group.tasks
     once = dataclasses.replace(first, processes=1)
@@ -376,7 +377,19 @@ def test_what_is_measured_in_one_process_takes_its_time_once():
         2 * profile.open_rounds * less.tasks[0].open_runs
     )
     apart = 60 * (line.minutes - told.minutes)
-    assert apart == pytest.approx(2 * plan.task_seconds("gate", less.tasks[0], profile))
+    own = ("gate", less.tasks[0], profile)
+    assert apart == pytest.approx(2 * (plan.task_seconds(*own) + plan.started_seconds(*own)))
+
+
+def test_forks_share_what_is_made_once_a_process():
+    alone, forked = (profile_of(forks=n) for n in (1, 6))
+    for one, six in zip(plan.plan(alone), plan.plan(forked), strict=True):
+        if six.group.family == "micro_batches":
+            assert (one.runs, one.minutes) == (six.runs, six.minutes)
+            continue
+        often = sum(len(task.seldom) for task in one.group.tasks)
+        assert six.runs - often == 6 * (one.runs - often)
+        assert one.minutes < six.minutes < 6 * one.minutes
 
 
 def test_a_plan_is_told_group_by_group_with_the_figures_that_show_it():
@@ -386,10 +399,10 @@ def test_a_plan_is_told_group_by_group_with_the_figures_that_show_it():
     assert line.endswith("multiway_aggregation 8, 9, 14, 29")
     runs = sum(line.runs for line in plan.plan(QUICK))
     assert told[-1].startswith(f"  together {runs} runs, about ")
-    assert plan.figures_told([("a", "8"), ("a", "8a"), ("b", "8")]) == "a 8, 8a; b 8"
+    assert plan.figures_text([("a", "8"), ("a", "8a"), ("b", "8")]) == "a 8, 8a; b 8"
 
 
-@pytest.mark.parametrize(("profile", "minutes"), [("quick", 4), ("laptop", 40)])
+@pytest.mark.parametrize(("profile", "minutes"), [("quick", 8), ("laptop", 40)])
 def test_a_profile_ends_within_its_minutes(profile, minutes):
     lines = plan.plan(profiles.load(profile), [PAPER])
     assert sum(line.minutes for line in lines) <= minutes

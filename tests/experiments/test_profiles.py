@@ -1,4 +1,4 @@
-"""Profiles are checked against their schema, and say what of them a measured value depends on."""
+"""Profiles are checked against their schema, and state which parts affect a measured value."""
 
 from __future__ import annotations
 

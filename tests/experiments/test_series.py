@@ -1,4 +1,4 @@
-"""The series of a figure: which are shown, how each is drawn, and at which settings it is run."""
+"""The series of a figure: which are shown, and how and at which settings each is drawn and run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_variant_that_is_gone_is_shown_by_its_id():
 
 @pytest.fixture
 def gates(monkeypatch):
-    """Let the registry know these gates in the place of its own."""
+    """Replace the registered gates by these."""
 
     def know(*variants):
         monkeypatch.setattr(registry, "variants", lambda family=None: list(variants))
@@ -106,7 +106,7 @@ def test_the_settings_of_a_series_are_the_figure_s_the_swept_its_own_and_default
         **registry.family("aggregation").resolve(registry.variant("aggregation", "tumlmc"), {}),
         "query": "k-OS", "inputs": 2, "update_threads": 4, "ahead": 64,
     }  # fmt: skip
-    # What a series says of itself is its own, whatever is swept.
+    # A series' explicit setting overrides the sweep.
     assert series.resolved(figure, Series("tumlmc:inputs=3"), {"inputs": 2})["inputs"] == 3
 
 

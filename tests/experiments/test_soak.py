@@ -1,4 +1,4 @@
-"""The soak finds memory that grows, and says so."""
+"""The soak test detects growing memory and reports it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import re
 from itertools import count, repeat
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from experiments import soak
 from operators.contract import UsageError
+from operators.running.run_threads import Outcome
 from tests.making_datasets import write_dataset
 
 MIB = 1 << 20
@@ -49,6 +51,38 @@ def test_memory_that_grows_is_a_failure(grows_by, status, monkeypatch, capsys):
     assert "output right" in capsys.readouterr().err
 
 
+def outcome_of(passed_tps, seconds=100.0):
+    """An open run of which samples show so many tuples/s as having passed."""
+    sampled = np.linspace(0, seconds * 1e9, 1001).astype(np.int64)
+    processed = (sampled * passed_tps / 1e9).astype(np.int64)
+    return Outcome(7, 7 + sampled[-1], 7 + sampled, processed, sampled[:0], sampled[:0], False)
+
+
+def test_lateness_is_the_time_since_the_next_tuple_was_due():
+    # Level, whatever the rate: of a tuple a second some are half a second from the next one.
+    for rate in (1.0, 1_000.0):
+        late = soak.lateness(outcome_of(rate), rate)
+        assert late.min() >= 0 and abs(soak.later(late)) <= 0.01 * 1e9 / rate + 1e5
+    # A thousandth slower than the rate is 80 ms more from 15 % of 100 s to 95 %.
+    late = soak.lateness(outcome_of(999.0), 1_000.0)
+    assert soak.later(late) == pytest.approx(80e6, rel=0.1)
+    assert soak.later(late) > soak.ALLOWED_LATE_NS
+    with pytest.raises(UsageError, match="9 samples of the progress are too few"):
+        soak.later(late[:9])
+
+
+@pytest.mark.parametrize(("allowed", "status"), [(1e12, 0), (-1e12, 1)])
+def test_lateness_that_grows_is_a_failure(allowed, status, monkeypatch, capsys):
+    monkeypatch.setattr(soak, "SAMPLE_SECONDS", 0.005)
+    monkeypatch.setattr(soak, "ALLOWED_BYTES", 1 << 40)
+    monkeypatch.setattr(soak, "ALLOWED_LATE_NS", allowed)
+    named = ["--variant", "gate/multi-queue-lock-free", "--set", "sources=1"]
+    assert soak.main(["--seconds", "1", "--rate", "500", *named]) == status
+    told = capsys.readouterr().err
+    assert re.search(r"lateness [\d.]+ ms, grown by -?[\d.]+ ms .*, output right", told)
+    assert float(re.search(r"tuples/s for ([\d.]+) s, memory", told)[1]) >= 1
+
+
 def test_a_run_that_was_too_short_is_run_again(monkeypatch, capsys):
     ready = soak.families.ready
 
@@ -81,11 +115,11 @@ def test_unless_told_it_runs_what_the_benches_name_in_equal_shares(all_there, mo
     seen = []
     monkeypatch.setattr(soak, "soak", lambda *given: seen.append(given) or True)
     assert soak.main(["--seconds", "300"]) == 0
-    named = [(family, variant) for family, variant, _, _ in seen]
+    named = [(family, variant) for family, variant, *_ in seen]
     assert {("aggregation", "wiml"), ("gate", "t-gate"), ("theta_join", "scale-join")} < set(named)
     assert {("theta_join", "handshake"), ("theta_join", "handshake-low-latency")} < set(named)
-    assert {seconds for *_, seconds in seen} == {300 / len(seen)}
-    settings = dict(zip(named, (chosen for _, _, chosen, _ in seen), strict=True))
+    assert {(seconds, rate) for *_, seconds, rate in seen} == {(300 / len(seen), None)}
+    settings = dict(zip(named, (chosen for _, _, chosen, *_ in seen), strict=True))
     assert settings["aggregation", "wiml"] == {"query": "K-OI"}
 
 
@@ -93,6 +127,10 @@ def test_unless_told_it_runs_what_the_benches_name_in_equal_shares(all_there, mo
     ("arguments", "told"),
     [
         (["--second", "5"], "--second 5"),
+        (
+            ["--rate", "0"],
+            "rate must be max or above 0 and at most 1000000000 tuples/s, received 0",
+        ),
         (["--seconds", "0"], "--seconds must be above 0 and at most 86400, received 0"),
         (["--variant", "gate/none"], "unknown variant 'none'"),
         (["--variant", "t-gate"], "--variant takes family/id, received 't-gate'"),

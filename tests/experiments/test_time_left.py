@@ -1,4 +1,4 @@
-"""What is still to be measured is told from what the measurements made so far have taken."""
+"""The remaining measuring time is estimated from the measurements made so far."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BEGIN = 1_700_000_000 * 10**9
 
 
 def raw(folder, name, seconds, processes=1):
-    """Write raw results of which the last run ended so many seconds after the first began."""
+    """Write raw results whose last run ended `seconds` after the first began."""
     file = folder / name
     rows = [{"provenance": {}} for _ in range(processes)]
     for begin, end in ((0, 1), (seconds - 1, seconds)):

@@ -1,4 +1,4 @@
-"""What tests read from drawn figures."""
+"""Helpers with which tests read drawn figures."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.path import Path as Shape
 
 from experiments.declare import Figure
+from experiments.judging.floors import Floors
 from figures import draw, load, marks, style
 from figures.view import View
 from tests.invented import DECLARED, row, write_raw
@@ -21,9 +22,9 @@ from tests.invented import DECLARED, row, write_raw
 Rows = Iterable[Mapping[str, Any]]
 
 
-def results_of(folder: Path, rows: Rows) -> load.Results:
-    """Return rows as figures read them."""
-    return load.read(write_raw(folder, rows))
+def results_of(folder: Path, rows: Rows, floors: Floors | None = None) -> load.Results:
+    """Return rows as figures read them, with these noise floors, or those of the rows."""
+    return load.Results(load.read(write_raw(folder, rows)).raw, floors)
 
 
 def table_of(results: load.Results, figure: str | Figure, extended: bool = False) -> pd.DataFrame:
@@ -39,7 +40,7 @@ def picture_of(table: pd.DataFrame, figure: str | Figure, extended: bool = False
 
 
 def equal_to(given: Mapping[str, Any], times: float) -> dict[str, Any]:
-    """Return the equal run of a row: the same setting again, so many times as fast or as late."""
+    """Return the equal run of a row: the same setting again, `times` as fast or as late."""
     if given["phase"] == "open":
         return {**given, "phase": "equal open", "latency_ms_mean": given["latency_ms_mean"] * times}
     return {**given, "phase": "equal", "throughput_tps": given["throughput_tps"] * times}
@@ -52,7 +53,7 @@ def failed(figure: str | Figure, line: str, x: Any = None, **given: Any) -> dict
 
 
 def texts(picture: Picture) -> list[str]:
-    """Return everything that is written on a figure, its key included; the footer is one text."""
+    """Return all text on a figure, the key included; the footer is one text."""
     found = [text.get_text() for text in picture.texts if text.get_color() != style.GREY]
     found.append(footer_of(picture))
     for legend in picture.legends:
@@ -67,7 +68,12 @@ def texts(picture: Picture) -> list[str]:
 
 
 def footer_of(picture: Picture) -> str:
-    """Return what stands below a figure, its lines as one."""
+    """Return the whole footer of a figure as one text: the line below it, and the notes."""
+    return " ".join([line_below(picture), *picture.notes])
+
+
+def line_below(picture: Picture) -> str:
+    """Return the text below a figure, with the lines joined."""
     footer = [text.get_text() for text in picture.texts if text.get_color() == style.GREY]
     # Lines are written from the last to the first.
     return " ".join(reversed(footer)).replace(style.BOUND, " ")
@@ -86,12 +92,12 @@ def dots(axes: Axes) -> list[Line2D]:
 
 
 def carets(axes: Axes) -> list[Line2D]:
-    """Return what stands for saturated points."""
+    """Return the marks of saturated points."""
     return [line for line in axes.lines if isinstance(line.get_marker(), Shape)]
 
 
 def crosses(axes: Axes) -> list[Line2D]:
-    """Return what stands for failed points."""
+    """Return the marks of failed points."""
     return [line for line in axes.lines if line.get_marker() == "x"]
 
 
@@ -112,7 +118,7 @@ def ticks(axes: Axes) -> list[Line2D]:
 
 
 def is_pale(dot: Line2D) -> bool:
-    """Say whether a marker is drawn pale."""
+    """Return whether a marker is drawn pale."""
     return to_hex(dot.get_markerfacecolor()) == style.mixed(dot.get_color(), style.PALE_FACE)
 
 

@@ -59,7 +59,7 @@ def single(figure: Figure) -> list[Row]:
 
 
 def broken(figure: Figure) -> list[Row]:
-    """Return series of which the second failed somewhere and the first is saturated everywhere."""
+    """Return series: the second failed at some x, and the first is saturated at every x."""
     rows = rows_of(figure, lambda line, x: (1e6 * (1 + line) / x**0.2, 3.0 * x), XS["curve"])
     names = list(dict.fromkeys(row["variant"] for row in rows))
     kept = []
@@ -82,7 +82,7 @@ def far_apart(figure: Figure) -> list[Row]:
 
 
 def few(figure: Figure) -> list[Row]:
-    """Return series at two places only, from six processes."""
+    """Return series at two values of x only, from six processes."""
     return rows_of(figure, lambda line, x: (1e6 * (1 + 0.3 * line), 5.0 * (1 + line)), XS["few"],
                    repetitions=6)  # fmt: skip
 

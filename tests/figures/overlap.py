@@ -1,6 +1,6 @@
-"""What on a figure lies over a text: another text, a marker, a line, a bar's edge, or a frame.
+"""Overlaps on a figure: texts that lie on a text, a marker, a line, a bar's edge, or a frame.
 
-A text also keeps clear of other panels than its own, and inside the figure.
+A text must also stay clear of panels that it does not belong to, and inside the figure.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-# Boxes of letters hold a little air; so much of an inch less on each side is no overlap yet.
+# Text boxes include a margin; this many inches on each side do not count as overlap.
 AIR = 0.008
 # Inches that a text keeps from a panel it does not belong to.
 CLEAR = 0.02
-# Behind it is the background: grey places, bands of ties, lines that part categories.
+# Anything below this z-order is background: grey ranges, bands of ties, category separators.
 BACKGROUND = 0.3
 
 
 def overlaps(picture: Picture, *, diagram: bool = False) -> list[str]:
-    """Return each overlap of a text in words; nothing where all can be read.
+    """Return a description of each overlap of a text; empty if all text is readable.
 
-    In a diagram texts are meant to stand in boxes, on arrows and across panels.
+    In a diagram, texts may stand in boxes, on arrows and across panels.
     """
     picture.draw_without_rendering()
     texts = [(text.get_text(), _inner(text, picture)) for text in texts_of(picture)]
@@ -84,7 +84,7 @@ def _inner(text: Text, picture: Picture) -> Bbox:
 
 
 def _on_other_panels(picture: Picture) -> Iterator[str]:
-    """Yield the texts that lie on a panel, or all but touch one, that they do not belong to."""
+    """Yield the texts that lie on, or almost touch, a panel that they do not belong to."""
     owned = [(None, text) for text in _of_figure(picture)]
     for axes in picture.axes:
         owned += [(axes, text) for text in (*_beside(axes), *_written(axes.texts))]
@@ -117,9 +117,9 @@ def _frame_of(axes: Axes, dpi: float) -> Iterator[tuple[str, Bbox]]:
 
 
 def strokes_of(picture: Picture) -> Iterator[tuple[str, Path, list[Bbox]]]:
-    """Yield what is drawn as lines: curves, what leads to a name, whiskers, and edges of bars.
+    """Yield everything drawn as a line: curves, leaders of names, whiskers, and edges of bars.
 
-    Of each its name, its path, and the bars that lie over it and hide it.
+    Each comes with a name, the path, and the bars drawn over it, which hide it.
     """
     for axes in picture.axes:
         of = f"of {axes.get_ylabel()!r}"
@@ -140,6 +140,6 @@ def strokes_of(picture: Picture) -> Iterator[tuple[str, Path, list[Bbox]]]:
 
 
 def _holds(outer: Bbox, inner: Bbox) -> bool:
-    """Say whether all of a box lies in another one."""
+    """Return whether a box lies completely inside another one."""
     return (outer.x0 <= inner.x0 and inner.x1 <= outer.x1
             and outer.y0 <= inner.y0 and inner.y1 <= outer.y1)  # fmt: skip

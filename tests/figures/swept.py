@@ -1,6 +1,6 @@
-"""Figures of papers with swept settings: rows at every place, drawn, and read.
+"""Figures of papers with swept settings: invented rows at every setting, drawn, and read.
 
-A paper's own rows are those of its module ``tests/invented_<paper>.py``, `paper` here.
+The rows of a paper come from the module ``tests/invented_<paper>.py``, here called `paper`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def rows_of(
     values: Callable[[int, int], tuple[float, ...]],
     **given: Any,
 ) -> list[Row]:
-    """Return rows of every series; ``values(line, place)`` is what ``rows_at`` takes of one."""
+    """Return rows of every series; ``values(line, place)`` are the values for ``rows_at``."""
     found = {}
     for line, name in enumerate(series.measured(figure)):
         for place, at in enumerate(paper.places_of(figure, size)):
@@ -50,7 +50,7 @@ def failed(rows: list[Row]) -> list[Row]:
 def picture_read(
     paper: ModuleType, figure: str, folder: Path, rows: list[Row], form: str = "papers"
 ) -> Picture:
-    """Return the picture of a figure all of whose texts can be read."""
+    """Return the picture of a figure after checking that all of its texts are readable."""
     results = results_of(folder, rows)
     picture = drawing.draw(paper.PAPER, figure, results, extended=form == "extended").figure
     with matplotlib.rc_context(style.PARAMETERS):
@@ -61,5 +61,5 @@ def picture_read(
 
 
 def written_in(picture: Picture) -> list[str]:
-    """Return what stands in the panels of a picture."""
+    """Return the texts inside the panels of a picture."""
     return [text.get_text() for axes in picture.axes for text in axes.texts]

@@ -1,4 +1,4 @@
-"""The table of a figure: typed in memory, text in its CSV."""
+"""The table of a figure: typed in memory, text in the CSV."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from figures.cells import (
     Cell,
     csv_of,
     frame,
-    has_rows,
     having,
     joined,
     off_scale,
     read_csv,
+    read_notes,
     readable_values,
     with_cells,
 )
@@ -32,23 +32,24 @@ def test_states_and_values_become_text_in_the_csv_alone(tmp_path):
     assert list(table["states"]) == [("noisy", "tied"), ()]
     assert list(table["values"]) == [(1234567.0, 0.25), ()]
     assert csv_of(table).splitlines() == [
-        "paper,figure,panel,subject,variant,line,x,value,low,high,spread,values,n,samples,"
-        "in_flight,state,unit",
-        "a_paper,8,throughput_tps,a query,mq,mq,4,1,,,,1.23457e+06 0.25,0,,,noisy tied,t/s",
-        "a_paper,8,throughput_tps,a query,mqlf,mqlf,4,,,,,,0,,,,t/s",
+        "paper,figure,panel,subject,variant,line,x,value,low,high,spread,values,near,far,n,"
+        "samples,in_flight,state,unit",
+        "a_paper,8,throughput_tps,a query,mq,mq,4,1,,,,1.23457e+06 0.25,,,0,,,noisy tied,t/s",
+        "a_paper,8,throughput_tps,a query,mqlf,mqlf,4,,,,,,,,0,,,,t/s",
     ]
     file = tmp_path / "fig.csv"
     file.write_text(csv_of(table))
     assert list(read_csv(file)["state"]) == ["noisy tied", ""]
 
 
-def test_a_csv_has_rows_when_it_is_there_and_holds_one(tmp_path):
+def test_notes_stand_above_the_table_and_in_nobodys_way(tmp_path):
     file = tmp_path / "fig.csv"
-    assert not has_rows(file)
-    file.write_text(csv_of(frame([])))
-    assert not has_rows(file)
+    file.write_text(csv_of(frame([cell()]), ["2 cores", "n = 1 run"]))
+    assert file.read_text().startswith("# 2 cores\n# n = 1 run\npaper,figure,")
+    assert read_notes(file) == ["2 cores", "n = 1 run"]
+    assert list(read_csv(file)["line"]) == ["mq"]
     file.write_text(csv_of(frame([cell()])))
-    assert has_rows(file)
+    assert read_notes(file) == []
 
 
 def test_a_state_is_found_whole_and_in_an_empty_table_nowhere():

@@ -28,10 +28,10 @@ def pixels(picture):
 
 
 def around(picture, shades, x, y):
-    """Return the shades around a place given in data of the latency panel, or at its edge."""
+    """Return the shades around a point in data coordinates of the latency panel, or at an edge."""
     axes = picture.axes[1]
     transform = axes.transData if y not in (0.0, 1.0) else axes.get_xaxis_transform()
-    # In inches from the lower left corner, as the figure was laid out at its own resolution.
+    # In inches from the lower left corner, as the figure was laid out at another resolution.
     across, up = transform.transform((x, y)) / picture.dpi
     dots = style.PARAMETERS["savefig.dpi"]
     column, row = round(across * dots), shades.shape[0] - round(up * dots)
@@ -55,7 +55,7 @@ def looks(tmp_path):
 
 def test_each_state_looks_different_in_grey(looks):
     for (one, first), (other, second) in combinations(looks.items(), 2):
-        # A tenth of the box differs by a fifth of black to white, at the least.
+        # At least a tenth of the box differs by a fifth of the range from black to white.
         apart = np.mean(np.abs(first - second) > 0.2)
         assert apart > 0.1, f"{one} and {other} look alike"
 
@@ -66,8 +66,10 @@ def test_a_sound_point_is_dark_and_a_pale_one_is_light_with_an_edge(looks):
     assert looks["pale"].min() < middle["pale"] - 0.1
 
 
-# Forms whose key tells lines apart by what they look like; others label each line.
-KEYED = ("curves", "over_rate", "beside", "over_time")
+# Forms whose key tells lines apart by their look; other forms label each line.
+KEYED = ("curves", "over_rate", "side_by_side", "over_time")
+# A prediction that is one line for all lines of a figure.
+OF_ALL_LINES = "ideal"
 
 
 @pytest.mark.parametrize(
@@ -85,9 +87,9 @@ def test_no_two_lines_of_a_figure_have_the_same_marker_and_dash(paper, figure):
 @pytest.mark.parametrize(
     ("paper", "figure"),
     [(paper.id, figure) for paper in papers.papers() for figure in paper.figures
-     if figure.model and figure.form in KEYED],
+     if figure.model not in ("", OF_ALL_LINES) and figure.form in KEYED],
     ids=lambda each: getattr(each, "id", each),
 )  # fmt: skip
-def test_what_is_foretold_of_each_line_is_told_apart_by_its_dash_alone(paper, figure):
+def test_what_is_predicted_of_each_line_is_told_apart_by_its_dash_alone(paper, figure):
     dashes = [str(style.look_of(figure.family, line).dash) for line in figure.lines]
     assert len(set(dashes)) == len(dashes) >= 1

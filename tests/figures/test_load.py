@@ -1,4 +1,4 @@
-"""What is read for figures, and what each figure must say of itself."""
+"""The data read for figures, and the statements that each figure must carry."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from dataclasses import replace
 import pytest
 
 from experiments.judging import claims
+from experiments.judging.floors import Floors
 from figures import load
+from figures.draw import draw
 from figures.view import View
 from operators.contract import UsageError
+from tests import invented_ordered as ordered
 from tests import invented_scalejoin as joins
 from tests import invented_streamcloud as queries
-from tests.figures.drawn import equal_to, results_of, table_of
+from tests.figures.drawn import results_of, table_of
 from tests.invented import (
     DECLARED,
     PAPER,
     as_in_the_paper,
+    equal_runs,
+    floors,
     of_every_figure,
     open_row,
     points_over,
@@ -32,66 +37,58 @@ def footer_of(results, figure, verdicts=None):
     return load.footer_of(results, View(DECLARED[figure]), verdicts)
 
 
-def equal_runs(count, figure="13", inputs=20, times=1.1, latency=1.3):
-    """Return that many pairs of equal runs of each kind, with two cores."""
-    rows = []
-    for process in range(1, count + 1):
-        closed = row(figure, "mq", inputs, repetition=process, cores=2)
-        offered = open_row(figure, "mq", inputs, 5.0, repetition=process, cores=2)
-        rows += [closed, offered, equal_to(closed, times), equal_to(offered, latency)]
-    return rows
+def both_runs(inputs=20):
+    """Return a closed run and an open one, with two cores."""
+    closed = row("13", "mq", inputs, cores=2)
+    return [closed, open_row("13", "mq", inputs, 5.0, cores=2)]
 
 
 def test_one_floor_is_used_by_every_figure_and_told(tmp_path):
-    rows = [*equal_runs(6), row("18", "mq", 20, cores=2)]
-    results = results_of(tmp_path, rows)
-    assert "equal runs differ at most: throughput 10 %; latency 30 %" in footer_of(results, "13")
-    # Of another figure they say the same: there is one floor a machine. It shows no latency.
-    assert "equal runs differ at most: throughput 10 %" in footer_of(results, "18")
+    rows = [*both_runs(), row("18", "mq", 20, cores=2)]
+    results = results_of(tmp_path, [*rows, *equal_runs(1.1, latency=1.3, cores=2)])
+    told = "equal runs differ at most: throughput 10 %; latency 30 %; between processes 0 %"
+    assert told in footer_of(results, "13")
+    # Another figure says the same: there is one floor a machine. This figure shows no latency.
+    told = "equal runs differ at most: throughput 10 %; between processes 0 %"
+    assert told in footer_of(results, "18")
     assert results.floors.of("throughput_tps", True).factor == pytest.approx(1.1)
-    without = footer_of(results_of(tmp_path / "without", rows[:1]), "13")
-    assert not any("equal runs" in line for line in without)
+
+
+def test_the_floors_of_a_figure_are_those_that_its_verdicts_were_given_by(tmp_path):
+    files = write_raw(tmp_path / "raw", two())
+    others = write_raw(tmp_path / "others", equal_runs(1.1))
+    verdicts = tmp_path / "verdicts.json"
+    claims.judge(PAPER, files, verdicts, [*files, *others])
+    for results in (load.read(files, verdicts), load.judged(verdicts)):
+        assert results.floors.of("throughput_tps", False).factor == pytest.approx(1.1)
+        assert results.raw.rows == load.read(files).raw.rows
+    assert load.read(files).floors.of("throughput_tps", False) is None
 
 
 def test_few_equal_runs_are_too_few_to_say(tmp_path):
     told = "equal runs differ at most: throughput too few to say; latency too few to say"
-    assert told in footer_of(results_of(tmp_path, equal_runs(5, latency=28.0)), "13")
+    few = [each for each in equal_runs(1.1, cores=2) if each["round"] < 20][:-7]
+    assert told in footer_of(results_of(tmp_path, [*both_runs(), *few]), "13")
 
 
 def test_the_floor_of_more_threads_than_cores_is_told_apart(tmp_path):
-    rows = equal_runs(6, inputs=1) + equal_runs(6, times=1.4, latency=3.0)
-    told = "equal runs differ at most: throughput 10 %, on grey 40 %; latency 30 %, on grey 3 times"
-    assert told in footer_of(results_of(tmp_path, rows), "13")
-    few = equal_runs(6, inputs=1) + equal_runs(2, times=1.4)
-    told = "throughput 10 %, on grey too few to say"
-    assert told in "; ".join(footer_of(results_of(tmp_path / "few", few), "13"))
-
-
-def test_what_processes_differ_by_stands_last(tmp_path):
-    processes = [
-        row("13", "mq", 4, phase="reference", repetition=n, started_at=n, cores=16,
-            throughput_tps=1e6 * 1.25 ** (n % 2))
-        for n in range(1, 8)
-    ]  # fmt: skip
-    told = "equal runs differ at most: throughput 10 %; latency 30 %; between processes 25 %"
-    assert told in footer_of(results_of(tmp_path, [*equal_runs(6), *processes]), "13")
-
-
-def test_cores_that_lay_elsewhere_in_some_runs_are_told(tmp_path):
-    ways = (60.0, 270.0, 62.0, 23.0, None, 58.0, 64.0)
-    rows = [row("13", "mq", 4, repetition=n, transfer_ns=way) for n, way in enumerate(ways, 1)]
+    rows = [*both_runs(1), *both_runs()]
     told = (
-        "cores moved in between: a cache line took 61 ns from one to the other, otherwise in 2 of 6"
-        " runs (23 to 270 ns)"
+        "equal runs differ at most: throughput 10 %, on grey 40 %; latency 10 %, on grey 40 %;"
+        " between processes 25 %"
     )
-    assert told in footer_of(results_of(tmp_path / "moved", rows), "13")
-    stayed = [one for one in rows if one["transfer_ns"] not in (23.0, 270.0)]
-    assert not any("cores moved" in one for one in footer_of(results_of(tmp_path, stayed), "13"))
+    apart = floors(1.1, oversubscribed=1.4, between=1.25)
+    assert told in footer_of(results_of(tmp_path, rows, apart), "13")
+    few = Floors({
+        place: each._replace(pairs=19 if place[1] else 20) for place, each in apart.floors.items()
+    })  # fmt: skip
+    told = "throughput 10 %, on grey too few to say"
+    assert told in "; ".join(footer_of(results_of(tmp_path / "few", rows, few), "13"))
 
 
 def test_a_footer_speaks_of_the_quantities_of_its_form(tmp_path):
     shown = replace(DECLARED["13"], quantities=("throughput_tps",))
-    results = results_of(tmp_path, equal_runs(6))
+    results = results_of(tmp_path, both_runs(), floors(1.3))
     footers = [
         "; ".join(load.footer_of(results, View(shown, extended), None))
         for extended in (False, True)
@@ -140,7 +137,7 @@ def test_the_footer_says_how_many_processes_rounds_and_latencies_there_are(tmp_p
 
 
 def test_only_runs_of_the_kinds_that_are_drawn_are_counted(tmp_path):
-    # Two rounds: of closed runs in each, a search in the first, in real time one run in all.
+    # Two rounds: of closed runs in each, a search in the first, and one real-time run in all.
     told = {}
     for name in ("6a", "7b", "7x"):
         figure = joins.DECLARED[name]
@@ -195,7 +192,7 @@ def test_figures_over_inputs_say_at_which_share_of_the_throughput_the_latency_is
     told = "latency at 70 % of own throughput"
     for figure in ("13", "14", "16"):
         assert any(told in line for line in footer_of(results, figure))
-    # Which shares the rows of figure 9 with figure 14, and has more of them.
+    # Figure 9 shares these rows with figure 14, and has more of them.
     assert not any(told in line for line in footer_of(results, "9"))
 
 
@@ -230,7 +227,7 @@ def test_a_table_says_which_paper_and_figure_it_is_of(tmp_path):
     assert ours.drop(columns=named).equals(theirs.drop(columns=named))
 
 
-# Sets of results: each has a folder, by its label.
+# Sets of results: each has a folder, named by its label.
 
 
 def judged(root, label, changed):
@@ -272,3 +269,24 @@ def test_the_files_and_verdicts_of_a_set_are_its_own(two_labels):
         assert list(table.columns) == ["quote", "figures", "kind", "direction", "reason"]
         assert table["direction"].notna().all()
         assert "13, 14" in set(table["figures"])
+
+
+def test_what_is_noted_stands_under_the_picture_and_in_its_csv(tmp_path):
+    def turns(passed_over):
+        return {"sent": 100, "with_a_choice": 90, "held_back": 0, "passed_over": passed_over}
+
+    some = {("qst", "q1"): 8, ("qst", "q2"): 61, ("lp", "q1"): 40}
+    rows = [
+        row
+        for (line, query), many in some.items()
+        for row in ordered.rows_at("8", line, {"query": query, "workers": 2}, turns=turns(many))
+    ]
+    results, figure = results_of(tmp_path, rows), ordered.DECLARED["8"]
+    told = load.footer_of(results, View(figure), None)
+    name = "share of the turns in which the earliest operator that could be worked on was passed"
+    assert f"{name} over: LP 40 %; QST 8 to 61 %" in told
+    # The extended form has a panel of it.
+    assert not any(name in line for line in load.footer_of(results, View(figure, True), None))
+    table = draw("ordered_processing", "8", results).table
+    own = table[table["panel"] == "turns_passed_over"]
+    assert sorted(own["value"]) == [0.08, 0.4, 0.61]

@@ -1,4 +1,4 @@
-"""Names that would lie over each other are moved apart, and no further than they must."""
+"""Names that would overlap are moved apart, and no further than necessary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing on a figure lies over a text, whatever the rows: they are made up to be nasty."""
+"""Nothing on a figure lies over a text, whatever the rows: they are invented to be nasty."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIGURES = ("7", "8", "9", "16", "16x", "28")
 
 
 def long_named(monkeypatch):
-    """Give every variant a name of thirty letters, some with no place to break at."""
+    """Give every variant a name of thirty letters, some of them unbreakable."""
     given = style.look_of
 
     def look_of(family, variant):
@@ -97,7 +97,7 @@ def test_a_line_behind_a_bar_lies_over_no_text_in_it():
             axes.text(place, 0.5, f"in bar {place}", ha="center", va="center")
         axes.plot([0.5, 1.5], [0.5, 0.5], zorder=0.9)
         assert not overlaps(picture)
-        # Before the bar, and where the text is wider than it.
+        # In front of the bar, where the text is wider than the bar.
         axes.plot([2.5, 3.5], [0.5, 0.5], zorder=1.1)
         axes.text(1.3, 0.5, "over its edge", va="center")
         found = " ".join(overlaps(picture))

@@ -1,4 +1,4 @@
-"""What a model foretells: drawn as grey dashes, marked in the table, with its error told."""
+"""A model's predictions: drawn as grey dashes, marked in the table, with the error stated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.invented import points_over
 from tests.second_paper import SECOND, THROUGHPUT, figure, join, second, sweep
 
 TOLD = "model, fitted at 4 inputs"
-# The first line is foretold half as much again, the second exactly.
+# The prediction for the first line is half as much again, for the second it is exact.
 TIMES = {"mq": 1.5, "tumlsc": 1.0}
 
 
@@ -45,7 +45,7 @@ def declared(inputs=(1, 4, 16, 20), **given):
 
 
 def drawn(monkeypatch, folder, one, extended=False, foretell=predict):
-    """Return the drawing of a figure of which MQ has 2 and TuMLSC 1 million tuples/s, over x."""
+    """Return the drawing of a figure where MQ has 2 and TuMLSC 1 million tuples/s at every x."""
     join(monkeypatch, folder, second(one), foretelling={"predict": foretell})
     rows = []
     for x in one.x.values["quick"]:
@@ -56,14 +56,14 @@ def drawn(monkeypatch, folder, one, extended=False, foretell=predict):
 
 
 def dashes(axes):
-    """Return the places of the dashes of predictions."""
+    """Return the positions of the dashes of predictions."""
     own = [line for line in axes.lines if line.get_marker() == "_" and line.get_ls() == "None"]
     assert {color_of(line) for line in own} <= {style.GREY.upper()}
     assert all(line.get_markersize() > style.MARKER_SIZE for line in own)
     return [tuple(place) for line in own for place in line.get_xydata().round(4).tolist()]
 
 
-FORMS = {"curve": declared(), "categories": declared(inputs=(1, 4, 20))}
+FORMS = {"curve": declared(), "categories": declared(inputs=(1, 20))}
 
 
 @pytest.mark.parametrize("name", ["curve", "categories"])
@@ -74,7 +74,7 @@ def test_each_measured_place_has_a_grey_dash_where_the_model_says(name, tmp_path
     heights = sorted(y for _, y in dashes(axes))
     assert heights == pytest.approx(sorted(y / x for x in inputs for y in (3.0, 1.0)), rel=1e-3)
     measured = {(dot.get_xdata()[0], round(dot.get_ydata()[0], 4)) for dot in dots(axes)}
-    # TuMLSC's are exactly where it was measured, in its own place of a category.
+    # TuMLSC's dashes are exactly at the measured points, at TuMLSC's offset in the category.
     assert len(measured & set(dashes(axes))) == len(inputs)
     assert axes.get_ylim()[1] > 3.0
 
@@ -90,8 +90,9 @@ def test_dashes_of_a_curve_are_joined_thinly_as_the_line_is_and_those_of_categor
         style.look_of("aggregation", line).color.upper() for line in TIMES
     }
     (axes,) = drawn(monkeypatch, tmp_path / "few", FORMS["categories"]).figure.axes
-    assert not [line for line in axes.lines if len(line.get_xdata()) == 3 and color_of(line)
-                != style.GREY.upper()]  # fmt: skip
+    assert not [line for line in axes.lines if line.get_ls() != "None"
+                and line.get_linewidth() < style.OURS_LINE_WIDTH
+                and color_of(line) == style.mixed(style.GREY, 0.4).upper()]  # fmt: skip
 
 
 def test_no_measured_point_looks_like_a_predicted_one(tmp_path, monkeypatch):
@@ -111,7 +112,7 @@ def test_no_measured_point_looks_like_a_predicted_one(tmp_path, monkeypatch):
 
 def test_predicted_values_are_in_the_csv_and_marked(tmp_path, monkeypatch):
     found = drawn(monkeypatch, tmp_path, FORMS["curve"])
-    again = pd.read_csv(io.BytesIO(found.bytes_of("csv")), keep_default_na=False)
+    again = pd.read_csv(io.BytesIO(found.bytes_of("csv")), comment="#", keep_default_na=False)
     assert len(again) == len(found.table)
     predicted = again[again["state"] == "predicted"]
     assert len(predicted) == len(again) - len(predicted) == 8
@@ -131,9 +132,9 @@ def test_the_key_says_what_is_predicted_and_the_footer_how_wrong_it_is(tmp_path,
 
 def test_what_the_model_was_fitted_to_is_no_prediction(tmp_path, monkeypatch):
     def fitted(measured, figure):
-        foretold = predict(measured, figure)
-        values = [v._replace(fitted=v.settings["inputs"] > 1) for v in foretold.values]
-        return foretold._replace(values=tuple(values))
+        estimates = predict(measured, figure)
+        values = [v._replace(fitted=v.settings["inputs"] > 1) for v in estimates.values]
+        return estimates._replace(values=tuple(values))
 
     found = drawn(monkeypatch, tmp_path, FORMS["curve"], foretell=fitted)
     assert set(found.table["states"]) >= {("predicted",), ("predicted", "fitted")}
@@ -177,16 +178,16 @@ def test_every_figure_with_a_model_has_a_form_that_draws_it():
         for one in paper.figures:
             if one.model:
                 assert papers.own_module(paper.id, one.model) is not None
-                assert one.form in ("curves", "beside", "stack"), f"{paper.id} {one.id}"
+                assert one.form in ("curves", "side_by_side", "stack"), f"{paper.id} {one.id}"
                 assert one.form != "curves" or one.x != LINES
 
 
-# The fourth paper, of which each form has a figure.
+# The fourth paper, which has a figure of each form.
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """Results of which every step is as the formulas say, and every throughput half of that."""
+    """Results in which every step follows the formulas, and every throughput is half of theirs."""
     rows = modelled.all_steps()
     for name, places in (
         ("10b", [{"window": 1 << power} for power in (10, 12, 14, 17)]),
@@ -202,18 +203,18 @@ def results(tmp_path_factory):
 
 # The B+-Tree of figure 8b is at a window that figure 10b has, too.
 @pytest.mark.parametrize(("name", "count"), [("8b", 12), ("10b", 13)])
-def test_throughputs_of_joins_are_foretold(name, count, results):
+def test_throughputs_of_joins_are_predicted(name, count, results):
     picture = drawing.draw(modelled.PAPER, name, results).figure
     (axes,) = picture.axes
     assert len(dashes(axes)) == count
-    # Half as fast as foretold is 100 % off.
+    # If throughput is half of the prediction, the error is 100 %.
     told = f"the model's median error: 100 % (of {count} points, worst 100 %)"
     assert told in footer_of(picture)
     with matplotlib.rc_context(style.PARAMETERS):
         assert not overlaps(picture)
 
 
-def test_curves_that_are_foretold_bear_their_names_in_grey_at_their_ends(results):
+def test_curves_that_are_predicted_bear_their_names_in_grey_at_their_ends(results):
     (axes,) = drawing.draw(modelled.PAPER, "8b", results).figure.axes
     names = {text.get_text(): text for text in axes.texts}
     assert set(names) == {"B-chain", "IB-chain", "B+-Tree"}
@@ -225,7 +226,7 @@ def test_curves_that_are_foretold_bear_their_names_in_grey_at_their_ends(results
     assert order == [lines[n] for n in sorted(range(3), key=lambda n: -ends[n])]
 
 
-def test_a_bar_has_a_grey_dash_over_both_its_edges_at_the_height_that_is_foretold(results):
+def test_a_bar_has_a_grey_dash_over_both_its_edges_at_the_height_that_is_predicted(results):
     found = drawing.draw(modelled.PAPER, "10a", results)
     picture = found.figure
     assert len(picture.axes) == 2
@@ -240,7 +241,7 @@ def test_a_bar_has_a_grey_dash_over_both_its_edges_at_the_height_that_is_foretol
             assert all(low < bar.get_x() and bar.get_x() + bar.get_width() < high for bar in bars)
             assert all(dash.get_zorder() < bar.get_zorder() for bar in bars) and bars
     assert "predicted: model, fitted at w = 4,096" in texts(picture)
-    # The bars of the smallest window are what it was fitted to.
+    # The model was fitted to the bars of the smallest window.
     assert "the model's median error: 0 % (of 3 bars, worst 0 %)" in footer_of(picture)
     states = list(found.table["states"])
     assert states.count(("predicted", "fitted")) == states.count(("predicted",)) == 15

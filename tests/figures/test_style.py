@@ -1,4 +1,4 @@
-"""Looks: a series looks the same wherever it stands, and like no other."""
+"""Looks: a series looks the same in every figure, and like no other."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_no_two_lines_of_a_papers_figure_look_alike_and_none_is_named_by_raw_set
     assert not [look.title for look in looks if "_" in look.title]
 
 
-# In grey an x is a failed point.
+# In grey an x looks like a failed point.
 REFUSED = [("teal", "o"), ("blue", "?"), ("blue", "x"), ("blue", "_"), ("blue", "o", "wavy")]
 
 

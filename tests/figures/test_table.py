@@ -1,4 +1,4 @@
-"""The table of a figure: which values, which percentile, what is tied, what failed."""
+"""The table of a figure: values, percentiles, ties and failures."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from experiments.judging.floors import LATENCY, THROUGHPUT, Floors
 from figures import load, table
 from figures.cells import Cell, having
 from figures.view import View
-from tests.figures.drawn import equal_to, failed, picture_of, results_of, table_of, texts
+from tests.figures.drawn import failed, picture_of, results_of, table_of, texts
 from tests.invented import (
     DECLARED,
     PAPER,
+    equal_runs,
+    floors,
     open_row,
     points_by_rate,
     points_over,
@@ -91,29 +94,32 @@ def test_variants_that_cannot_be_told_from_the_best_are_tied_and_it_is_not(tmp_p
     ]
     without = table_of(results_of(tmp_path / "without", rows), "13")
     assert not having(without, "tied").any()
-    rows.append(equal_to(rows[-2], 1.1))
-    found = table_of(results_of(tmp_path, rows), "13")
+    found = table_of(results_of(tmp_path, rows, floors(1.1)), "13")
     tied = found[having(found, "tied")]
     assert list(zip(tied["variant"], tied["x"], strict=True)) == [("mq", 20)]
-    # No mark shows it on curves, so no footer counts it.
+    # On curves no mark shows a tie, so no footer counts it.
     assert "best" not in " ".join(texts(picture_of(found, "13")))
 
 
+# The distance between equal runs.
+APART = floors(1.5)
+
+
 def of_processes(ratios, rounds=1):
-    """Return MQ, and TuMLSC so many times as fast in each process, beside equal runs 1.5 apart."""
+    """Return MQ and TuMLSC, with TuMLSC's throughput `ratios` times MQ's by process."""
     rows = []
     for process, ratio in enumerate(ratios, 1):
         for number in range(1, rounds + 1):
             own = {"repetition": process, "round": number}
-            # What all drift by falls on both: the ratio is paired.
+            # Common drift affects both: the ratio is paired.
             tps = 1e6 * (1 + process)
             rows.append(row("13", "mq", 20, throughput_tps=tps, **own))
             rows.append(row("13", "tumlsc", 20, throughput_tps=ratio * tps, **own))
-    return [*rows, *(equal_to(each, 1.5) for each in rows[::2])]
+    return rows
 
 
-def tied_in(folder, rows):
-    found = table_of(results_of(folder, rows), "13")
+def tied_in(folder, rows, apart=APART):
+    found = table_of(results_of(folder, rows, apart), "13")
     return set(found[having(found, "tied")]["variant"])
 
 
@@ -145,11 +151,15 @@ def test_latencies_have_a_floor_of_their_own(tmp_path):
         open_row("13", variant, 20, latency)
         for variant, latency in (("mq", 5.2), ("mqlf", 9.0), ("tumlsc", 5.0))
     ]
-    # Throughputs of equal runs far apart tie no latency.
-    apart = [*rows, equal_to(rows[0], 3.0)]
-    other = table_of(results_of(tmp_path / "other", apart), "13")
+    # Equal runs with very different throughputs tie no latency.
+    kinds = {
+        kind: {place: floor._replace(factor=1.1 if place[0] == kind else 1.0)
+               for place, floor in floors().floors.items()}
+        for kind in (THROUGHPUT, LATENCY)
+    }  # fmt: skip
+    other = table_of(results_of(tmp_path / "other", rows, Floors(kinds[THROUGHPUT])), "13")
     assert not having(other, "tied").any()
-    found = table_of(results_of(tmp_path, [*rows, equal_to(rows[1], 1.1)]), "13")
+    found = table_of(results_of(tmp_path, rows, Floors(kinds[LATENCY])), "13")
     latency = found[found["panel"] == MEAN]
     assert set(latency[having(latency, "tied")]["variant"]) == {"mq"}
 
@@ -158,19 +168,16 @@ def test_equal_runs_of_any_setting_tie_points_of_as_many_threads(tmp_path):
     rows = [
         row("13", line, 20, throughput_tps=tps) for line, tps in (("mq", 1e6), ("tumlsc", 1.5e6))
     ]
-    other = row("18", "mq", 20, throughput_tps=1e6)
-    assert tied_in(tmp_path, [*rows, other, equal_to(other, 2.0)]) == {"mq"}
-    # Those with more threads than cores count for others where these have none of their own.
-    crowded = {**other, "cores": 2, "oversubscribed": True}
-    rows = [*rows, crowded, equal_to(crowded, 2.0)]
-    assert tied_in(tmp_path / "crowded", rows) == {"mq"}
-    assert tied_in(tmp_path / "both", [*rows, equal_to(rows[0], 1.1)]) == set()
+    assert tied_in(tmp_path, [*rows, *equal_runs(2.0)], None) == {"mq"}
+    assert tied_in(tmp_path / "near", [*rows, *equal_runs(1.1)], None) == set()
+    # With more threads than cores another noise floor applies, which is unknown here.
+    assert tied_in(tmp_path / "apart", rows, floors(1.1, oversubscribed=2.0)) == set()
 
 
 def test_a_series_that_does_other_work_is_not_tied(tmp_path):
     rows = [row("14", "mq", 1, throughput_tps=1e6)]
     rows.append(row("14", "tumlsc:unit_divisor=10", 1, throughput_tps=1.05e6))
-    found = table_of(results_of(tmp_path, [*rows, equal_to(rows[0], 1.2)]), "14", extended=True)
+    found = table_of(results_of(tmp_path, rows, floors(1.2)), "14", extended=True)
     assert set(found["variant"]) == {"mq", "tumlsc:unit_divisor=10"}
     assert not having(found, "tied").any()
 
@@ -224,7 +231,7 @@ def test_the_mean_needs_no_number_of_latencies(tmp_path):
     assert found["value"][MEAN] == 5.0 and found["samples"][MEAN] == 3
 
 
-# Brackets, and what failed.
+# Brackets, and failures.
 
 
 def test_a_bracket_is_never_mixed_with_closed_loop_values(tmp_path):

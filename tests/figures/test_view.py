@@ -1,4 +1,4 @@
-"""The two forms of a figure: what each of them shows."""
+"""The two forms of a figure, and the content of each."""
 
 from __future__ import annotations
 

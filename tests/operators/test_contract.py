@@ -1,4 +1,4 @@
-"""The contract's own checks: a variant's declaration and the settings a user gives it."""
+"""The contract's checks: a variant's declaration and a user's settings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_answers_of_one_operation_differ():
     insert = {contract.OUT_OF_ORDER, contract.FULL, contract.ACCEPTED}
     process = {contract.END, contract.NOT_READY, contract.READY, contract.ROWS_FULL}
     assert (len(insert), len(process)) == (3, 4)
-    # An answer that a family adds is another one.
+    # A status that a family adds is a distinct one.
     assert WINSETS_FULL not in process
 
 

@@ -1,8 +1,9 @@
-"""The registry: it finds what is there, refuses duplicates, and says what there is."""
+"""The registry: it finds the variants present, refuses duplicates, and lists the choices."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 from operators.contract import UsageError
 from operators.core.family import CoreOperations
 from operators.registry import (
+    add_folder,
     called,
     families,
     family,
@@ -22,7 +24,7 @@ from operators.registry import (
     variant,
     variants,
 )
-from tests.joining import FAMILY, VARIANT, environment, joined, write_family
+from tests.joining import FAMILY, ROOT, VARIANT, environment, joined, write_family
 
 
 def test_the_paper_s_gates_and_aggregates_are_found():
@@ -64,6 +66,28 @@ def test_an_unknown_family_or_id_is_refused_with_those_there_are():
         variant("gate", "gate-t")
     with pytest.raises(UsageError, match="unknown variant 'x' of family 'core'; there are: arena"):
         variant("core", "x")
+
+
+def test_who_asks_for_one_family_does_not_import_the_others():
+    code = (
+        "import sys\n"
+        "from operators import registry\n"
+        "print(registry.variant('gate', 't-gate').id, len(registry.variants('gate')))\n"
+        "print(*sorted({name.split('.')[1] for name in sys.modules if name[:10] == 'operators.'}))"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env={**environment, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    found, loaded = done.stdout.splitlines()
+    assert found == f"t-gate {len(variants('gate'))}", done.stderr
+    assert not set(loaded.split()) & ({*family_names()} - {"core", "gate"})
+
+
+def test_the_folder_of_a_family_has_all_its_variants_but_those_of_the_core():
+    for each in variants():
+        assert each.family in ("core", module_of(each).split(".")[1])
 
 
 def test_two_modules_with_one_id_are_both_named():
@@ -117,7 +141,7 @@ def test_an_unknown_name_or_id_is_refused_with_what_users_call_those_there_are()
         named("theta_join", "pim-tree")
 
 
-# The word is taken apart, since the toy's own name is replaced in what is written.
+# The word is split, because the toy's name is replaced in the written file.
 CALLED = FAMILY.replace("operations=Operations", "operations=Operations, called='ec' + 'ho'")
 
 
@@ -167,6 +191,31 @@ def test_a_folder_of_the_same_name_brings_a_family(tmp_path):
     assert "echo" not in family_names()
     with pytest.raises(UsageError, match="unknown family 'echo'"):
         variants("echo")
+
+
+def test_a_folder_of_the_same_name_brings_a_variant_to_a_family_that_exists(tmp_path):
+    folder = tmp_path / "operators" / "gate"
+    folder.mkdir(parents=True)
+    mine = (
+        "from dataclasses import replace\n"
+        "from operators.gate.multi_queue import VARIANT as GIVEN\n"
+        'VARIANT = replace(GIVEN, id="mine")\n'
+    )
+    (folder / "mine.py").write_text(mine)
+    before = {each.id for each in variants("gate")}
+    with joined(tmp_path):
+        assert {each.id for each in variants("gate")} == {*before, "mine"}
+        assert module_of(variant("gate", "mine")) == "operators.gate.mine"
+    assert {each.id for each in variants("gate")} == before
+
+
+def test_a_folder_that_is_added_later_is_searched_too(tmp_path):
+    variants("gate")
+    with joined(tmp_path / "elsewhere"):
+        write_family(tmp_path)
+        add_folder(tmp_path)
+        assert "echo" in family_names()
+    assert "echo" not in family_names()
 
 
 def test_a_variant_may_stand_in_the_folder_of_another_family(tmp_path):

@@ -69,7 +69,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def findings_of(options: argparse.Namespace, base: Checkout, new: Checkout) -> Iterable[Finding]:
-    """Run the part that was asked for."""
+    """Run the requested part."""
     if options.part == "syntax":
         lines = _lines(options.renames)
         return [syntax.compare(base, new, read_renames(lines), options.below)]
@@ -87,7 +87,7 @@ def findings_of(options: argparse.Namespace, base: Checkout, new: Checkout) -> I
 
 
 def _lines(path: Path | None) -> list[str]:
-    """Return the lines of a file that say something; of no file none."""
+    """Return the lines of a file that are neither empty nor comments; none without a file."""
     if path is None:
         return []
     lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())

@@ -15,18 +15,18 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ("-m", "experiments.cli")
-# Beginnings of the variables that neither side inherits. They say where results lie and how kernels
-# are compiled, and a switch that only one side has would change that side alone.
+# Prefixes of the environment variables that neither side inherits. They set where results lie and
+# how kernels are compiled; a switch that only one side knows would change that side alone.
 CLEARED = ("MILLRACE_", "NUMBA_", "PYTHONSTARTUP")
 
 
 class CannotCompare(Exception):
-    """Why no comparison can be made, in one line."""
+    """The reason why no comparison can be made, in one line."""
 
 
 @dataclass(frozen=True)
 class Checkout:
-    """A folder of sources, and the name by which reports call it.
+    """A folder of sources, with a name for reports.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Checkout:
 
     @property
     def python(self) -> str:
-        """Its own interpreter; ours, where it has none and was written for the same packages."""
+        """The checkout's interpreter; else ours, provided that both require the same packages."""
         python = self.folder / ".venv" / "bin" / "python"
         if python.exists():
             return str(python)
@@ -71,7 +71,7 @@ class Checkout:
         return self.run((*COMMAND, *arguments), cwd, environment)
 
     def python_files(self) -> list[str]:
-        """Return the Python files that git keeps, or would keep: all below a folder without git."""
+        """Return the Python files that git tracks or would add; without git, all in the folder."""
         listed = ["ls-files", "--cached", "--others", "--exclude-standard", "--", "*.py"]
         if (self.folder / ".git").exists():
             names = _git(self.folder, *listed).decode().splitlines()
@@ -89,7 +89,7 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 @contextmanager
 def opened(name: str, source: str | Path) -> Iterator[Checkout]:
-    """Yield a checkout; of a git revision the sources are unpacked for as long as this lasts.
+    """Yield a checkout; a git revision is unpacked into a temporary folder for the duration.
 
     Raises
     ------

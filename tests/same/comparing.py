@@ -14,8 +14,8 @@ IGNORED_FIELDS = ("ctx", "type_comment", "kind")
 class Comparison:
     """Two pieces of code, walked side by side.
 
-    A variable may be called otherwise where the table says so, and then everywhere in the piece;
-    and no two variables may have become one.
+    A variable may have another name where the table says so, but then everywhere in the piece; and
+    two variables must not have become one.
     """
 
     def __init__(self, renames: Renames) -> None:
@@ -45,12 +45,12 @@ class Comparison:
             if name in IGNORED_FIELDS:
                 continue
             if isinstance(old, ast.Attribute | ast.keyword) and isinstance(before, str):
-                # Whose attribute it is a tree does not tell, so the table holds for each by itself.
+                # A tree does not tell whose attribute it is, so the table holds for each one alone.
                 found = None if self._renames.same_name(before, str(after)) else (old, new)
             else:
                 found = self.difference(before, after)
             if found is not None:
-                # Words and lists are shown with what they stand in.
+                # Strings and lists are shown with the node that contains them.
                 return found if all(isinstance(each, ast.AST) for each in found) else (old, new)
         return None
 
@@ -62,7 +62,7 @@ class Comparison:
 
 
 def text_of(part: Any) -> str:
-    """Return a part of a tree as it is written, in one line."""
+    """Return a part of a tree as source text in one line."""
     parts = part if isinstance(part, list) else [part]
     texts = (ast.unparse(each) if isinstance(each, ast.AST) else repr(each) for each in parts)
     return " ".join(" ".join(texts).split())

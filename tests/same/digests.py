@@ -1,13 +1,13 @@
-"""Results of two checkouts, by their digests: each variant of the benched families, some settings.
+"""Results of two checkouts, by digest: each variant of the families with a bench, some settings.
 
 Indexes and the structures of the core have no bench: joins run over the indexes, and the operators
-over the structures. A join has a digest of fixed length only over keys that drift; without drift
-its length is another each time, so that settings and the verdict of its oracle are compared alone.
+over the structures. A join has a digest of a fixed length only over drifting keys; otherwise the
+length varies between runs, so only settings and the verdict of the oracle are compared.
 
-Runs are offered a rate, by which their number of tuples is fixed, whatever the machine does
-meanwhile: digests are those of the same input. Each run is compared with the oracle of its own
-checkout, too. No time is looked at; but a bench gives up a run after some time, which is a failure
-here, so that a machine with much else to do gives no answer.
+Runs are offered a rate, which fixes their number of tuples regardless of the machine: digests are
+those of the same input. Each run is also compared with the oracle of the same checkout. Times are
+ignored; but a bench gives up a run after some time, which is a failure here, so a busy machine
+yields no answer.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from typing import Any
 from tests.same.checkouts import CannotCompare, Checkout
 from tests.same.report import Difference, Finding
 
-# Of a run, what does not depend on time; last what depends on its length, too.
+# Fields of a run that do not depend on time; the last ones also depend on the length of the run.
 OF_LENGTH = ("tuples", "outputs", "digest", "oracle_digest")
 COMPARED = (
     "settings", "dataset", "dataset_source", "dataset_digest", "threads", "in_flight_tuples",
     "valid", "invalid_reason", *OF_LENGTH,
 )  # fmt: skip
 PACE = ("--rate", "200000", "--seconds", "0.05")
-# A join takes no rate. Over keys that drift a run is one drift, however short it should be; others
-# are as long as a trial says, so that only their oracle can judge their results.
+# A join takes no rate. Over drifting keys a run is one drift, however short it should be; other
+# runs are as long as a trial says, so that only their oracle can judge their results.
 PACE_OF_JOIN = ("--rate", "max", "--seconds", "1e-9")
-# Settings of the families that are benched. A variant that refuses one is compared by its words.
-# Nothing works for microseconds: how many steps that takes each process finds out for itself, and
-# digests depend on it.
+# Settings of the families with a bench. If a variant refuses one, the messages are compared.
+# No setting works for microseconds: each process calibrates how many steps that takes, and the
+# digests depend on the number.
 SETTINGS = {
     "aggregation": ("query=K-OS inputs=2", "query=k-OS inputs=4 seed=3", "query=K-OI inputs=3",
                     "query=k-OI inputs=1", "query=K-OS inputs=8 seed=9"),
@@ -57,9 +57,9 @@ SETTINGS = {
                  "query=q3 workers=1 partition=shared", "query=q4 workers=2 partition=partitioned",
                  "query=q15 workers=2 slots=64"),
 }  # fmt: skip
-# The command's status where it refuses what it is asked for.
+# The exit status of the command when it refuses a request.
 REFUSED = 2
-# A run is short and only its output counts: it neither waits for others nor keeps them waiting.
+# A run is short and only its output counts: it neither waits for others nor blocks them.
 IN_PASSING = {"MILLRACE_PATIENCE": "0", "MILLRACE_LOCK": "lock"}
 
 Results = dict[str, Mapping[str, Any]]
@@ -71,7 +71,7 @@ def listed_by(checkout: Checkout, folder: Path) -> list[Mapping[str, Any]]:
     Raises
     ------
     CannotCompare
-        When its command does not run.
+        When the checkout's command fails.
     """
     done = checkout.millrace(["list", "variants", "--json"], folder)
     if done.returncode != 0:
@@ -90,7 +90,7 @@ def taking(listed: Iterable[Mapping[str, Any]], family: str, settings: str) -> l
 
 
 def family_of(listed: Mapping[str, Any]) -> str:
-    """Return the family of a variant: the list calls both families of joins by one name."""
+    """Return the family of a variant: the list has one name for both families of joins."""
     by_time = any(setting["name"] == "window_s" for setting in listed["settings"])
     return "theta_join" if by_time else listed["family"]
 
@@ -98,7 +98,7 @@ def family_of(listed: Mapping[str, Any]) -> str:
 def results_of(
     checkout: Checkout, family: str, variants: Sequence[str], settings: str, folder: Path
 ) -> Results:
-    """Return what each variant gave out at one setting, or with which words it was refused."""
+    """Return the results of each variant at one setting, or the message of its refusal."""
     arguments = ["bench", family, *variants, "--set", *shlex.split(settings)]
     arguments += [*(PACE_OF_JOIN if family == "join" else PACE), "--repeat", "1", "--json"]
     done = checkout.millrace(arguments, folder, IN_PASSING)
@@ -109,7 +109,7 @@ def results_of(
         names = [name for name in COMPARED if not (free and name in OF_LENGTH)]
         return {row["variant"]: {name: row[name] for name in names} for row in rows}
     if len(variants) > 1:
-        # One that is refused keeps all others from being run with it.
+        # A single refused variant keeps the others from running.
         half = len(variants) // 2
         parts = (variants[:half], variants[half:])
         found = (results_of(checkout, family, part, settings, folder) for part in parts)
@@ -119,7 +119,7 @@ def results_of(
 
 
 def prepare(folder: Path, data: Path | None) -> Path:
-    """Make a working directory whose datasets are those in `data`, made where there are none."""
+    """Make a working directory that uses the data sets in `data`; without it they are generated."""
     (folder / "results").mkdir(parents=True)
     if data is not None and data.is_dir():
         (folder / "results" / "data").symlink_to(data.resolve())
@@ -129,15 +129,15 @@ def prepare(folder: Path, data: Path | None) -> Path:
 def compare(
     base: Checkout, new: Checkout, data: Path | None, families: Iterable[str] = ()
 ) -> Iterator[Finding]:
-    """Yield what was found for each family.
+    """Yield the finding for each family.
 
     Parameters
     ----------
     base, new : Checkout
     data : Path, optional
-        A folder ``results/data``; without one each checkout generates what it needs.
+        A folder ``results/data``; without it each checkout generates the data sets it needs.
     families : iterable of str
-        Those to compare; by default all that have settings here.
+        Families to compare; by default all in ``SETTINGS``.
 
     Raises
     ------

@@ -19,13 +19,13 @@ def files_below(folder: Path) -> dict[str, Path]:
 def differences(
     base: Path, new: Path, compared: Callable[[str], bool] = lambda name: True
 ) -> Iterator[Difference]:
-    """Yield each file that two folders do not share byte for byte.
+    """Yield each file that is not in both folders with equal bytes.
 
     Parameters
     ----------
     base, new : Path
     compared : callable
-        Says of a path whether the file counts.
+        Returns whether the file of a path counts.
     """
     olds = {name: path for name, path in files_below(base).items() if compared(name)}
     news = {name: path for name, path in files_below(new).items() if compared(name)}
@@ -41,7 +41,7 @@ def differences(
 
 
 def first_difference(before: bytes, after: bytes) -> str:
-    """Return where two unequal contents begin to differ and, of texts, how they go on there."""
+    """Return the position of the first difference and, for texts, how each continues there."""
     shorter = min(len(before), len(after))
     at = next((i for i in range(shorter) if before[i] != after[i]), shorter)
     try:

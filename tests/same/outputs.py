@@ -1,9 +1,9 @@
 """Verdicts, tables and pictures that two checkouts make of the same raw rows.
 
-Each checkout runs its own workflow, ``snakemake plots``, in an empty folder that holds nothing but
-the rows. A run that only draws takes the rows that are there, whatever sources they were measured
-with: it selects by variant, setting and phase, and no row's key enters. So rows need no rewriting,
-although a moved file changes every key. Where NEW cannot read them, there is no comparison.
+Each checkout runs its workflow, ``snakemake plots``, in a folder that contains only the rows. A
+run that only draws takes the rows as they are, whatever sources they were measured with: it selects
+by variant, setting and phase, and ignores the keys. So the rows need no rewriting, although a moved
+file changes every key. If NEW cannot read them, there is no comparison.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tests.same.files import differences, files_below
 from tests.same.report import Finding
 
 LABEL = "same"
-# Sets of rows, seen from BASE, and the profile that they are of.
+# Sets of rows, as paths in BASE, each with its profile.
 ROWS = (("results/quick", "quick"), ("docs/sixteen-cores/raw.tar.xz", "paper"))
 COMPARED = (".json", ".csv", ".svg", ".html", ".png", ".pdf")
 
 
 def is_compared(name: str) -> bool:
-    """Say whether a file of a run is one that is made of the rows."""
+    """Return whether a file of a run is one that is made of the rows."""
     return name.endswith(COMPARED) and not name.startswith(("logs/", f"{LABEL}/raw/"))
 
 
@@ -72,7 +72,7 @@ def draw(checkout: Checkout, source: Path, profile: str, papers: str, folder: Pa
 def compare(
     base: Checkout, new: Checkout, rows: Iterable[tuple[Path, str]], papers: str = ""
 ) -> Iterator[Finding]:
-    """Yield what was found for each set of rows.
+    """Yield the finding for each set of rows.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def compare(
     rows : iterable of (path, profile)
         Folders of results, or archives of one.
     papers : str
-        Apart by commas; all by default.
+        Separated by commas; all by default.
 
     Raises
     ------

@@ -1,13 +1,14 @@
-"""What was moved and renamed on purpose: the table that a comparison of syntax trees is given.
+"""The table of deliberate moves and renames, which the comparison of syntax trees takes.
 
-A line is ``old -> new``; one that begins with ``#`` is a comment. Its form says what is renamed:
+A line is ``old -> new``; one that begins with ``#`` is a comment. The form of a line determines the
+kind of rename:
 
-``experiments/timing/crew.py -> operators/running/crew.py``
-    A file, or a folder with all below it where both end with a slash. Its module is renamed too.
+``experiments/timing/crew.py -> operators/running/run_threads.py``
+    A file, or a folder with all below it if both end with a slash. The module is renamed too.
 ``experiments.timing.machine.cores -> operators.running.cores.cores``
-    What a module defines, or a module.
+    A definition in a module, or a module.
 ``round -> backoff_round``
-    A name, wherever it stands: variable, argument, attribute, function or class.
+    A name, wherever it occurs: variable, argument, attribute, function or class.
 ``"words" -> "other words"``
     A whole string.
 """
@@ -31,7 +32,7 @@ def module_of(path: str) -> str:
 
 @dataclass
 class Renames:
-    """A table, with what was found to have moved without being listed.
+    """A table, extended by moves that were detected without being listed.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class Renames:
         Raises
         ------
         CannotCompare
-            When it is of no form that is known.
+            When the line has no known form.
         """
         if old[:1] == new[:1] == '"' and old[-1:] == new[-1:] == '"':
             self.texts[old[1:-1]] = new[1:-1]
@@ -65,7 +66,7 @@ class Renames:
             raise CannotCompare(f"a table of renames has no such line: {old} -> {new}")
 
     def path(self, old: str) -> str:
-        """Return where a file lies by now: the longest entry that fits tells."""
+        """Return the new path of a file, by the longest entry that matches."""
         if old in self.paths:
             return self.paths[old]
         folders = [each for each in self.paths if each.endswith("/") and old.startswith(each)]
@@ -73,11 +74,11 @@ class Renames:
         return self.paths[longest] + old[len(longest) :] if longest else old
 
     def called(self, name: str) -> str:
-        """Return what a function, or a method behind the name of its class, is called by now."""
+        """Return the new name of a function, or of a method qualified by its class."""
         return ".".join(self.names.get(part, part) for part in name.split("."))
 
     def reference(self, old: str) -> str:
-        """Return what a dotted name is called by now, by the longest entry that begins it."""
+        """Return the new form of a dotted name, by the longest entry that is a prefix of it."""
         parts = old.split(".")
         for length in range(len(parts), 1, -1):
             begins = ".".join(parts[:length])
@@ -86,16 +87,16 @@ class Renames:
         return old
 
     def same_name(self, old: str, new: str) -> bool:
-        """Say whether a name is the same, or was renamed by the table."""
+        """Return whether a name is the same, or was renamed by the table."""
         return old == new or self.names.get(old) == new
 
     def same_reference(self, old: str, new: str) -> bool:
-        """Say whether two dotted names mean the same, each part renamed or not."""
+        """Return whether two dotted names mean the same, each part renamed or not."""
         olds, news = self.reference(old).split("."), new.split(".")
         return len(olds) == len(news) and all(map(self.same_name, olds, news))
 
     def text(self, old: str) -> str:
-        """Return a string with the files and modules that it names called as they are by now."""
+        """Return a string with the files and modules that it names under their new names."""
         if old in self.texts:
             return self.texts[old]
         called = _PATH.sub(lambda found: self.path(found[0]), old)
@@ -103,12 +104,12 @@ class Renames:
 
 
 def read_renames(lines: Iterable[str]) -> Renames:
-    """Return the table that stands in `lines`, of which none is empty or a comment.
+    """Return the table in `lines`, which has no empty lines or comments.
 
     Raises
     ------
     CannotCompare
-        Naming the line that is none.
+        Names the malformed line.
     """
     table = Renames()
     for line in lines:

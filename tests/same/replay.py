@@ -1,4 +1,4 @@
-"""``millrace replay`` of two checkouts over the same small files: bytes, words and exit status."""
+"""``millrace replay`` of two checkouts over the same small files: bytes, messages, exit status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.same.files import differences, files_below
 from tests.same.replay_inputs import write_inputs
 from tests.same.report import Difference, Finding
 
-# Of a line, what stands in braces is taken from here.
+# Values of the names in braces in a line.
 PARTS = {
     "meters": "--input north.csv south.csv.gz --time ts --key meter",
     "energy": "--input north.csv south.csv.gz --time ts --key meter --value kwh",
@@ -59,6 +59,7 @@ join round-robin {two} --window-count 300
 join round-robin {two} --window-count 300 --threads 1
 join round-robin {two} --window-count 300 --threads 3 --index pim-tree
 join round-robin {two} --window-count 64 --threads 4 --index nested-loop
+join round-robin-as-printed {two} --window-count 64 --threads 3 --index nested-loop
 join sequential {theta}
 join scale-join {theta}
 join scale-join {theta} --threads 3
@@ -78,7 +79,7 @@ pipeline q4 {clicks} --pages pages.csv --scheduler et --partition partitioned
 pipeline q15 {items} --store 10 --year 2002
 pipeline q15 {items} --store 10 --year 2002 --scheduler ct-as-printed --json
 """
-# Refused, or only asked: the words count.
+# Refusals and requests for help: the messages count.
 REFUSED = """
 aggregation tumlsc {energy} {often} --function median
 aggregation tumlsc {energy} --window-size 10 --window-advance 20 --function sum
@@ -111,11 +112,11 @@ def commands() -> list[list[str]]:
 
 
 def replay(checkout: Checkout, asked: Iterable[list[str]], folder: Path) -> None:
-    """Run commands in a folder, which then holds their outputs and what they said."""
+    """Run commands in a folder, which then contains their outputs and messages."""
     folder.mkdir()
     write_inputs(folder)
     for number, arguments in enumerate(asked):
-        # The width of a help text is that of the terminal.
+        # A help text is as wide as the terminal.
         output = [] if "--help" in arguments else ["--output", f"{number}.parquet"]
         done = checkout.millrace([*arguments, *output], folder, {"COLUMNS": "100"})
         said = f"{shlex.join(arguments)}\nstatus {done.returncode}\n".encode()
@@ -123,18 +124,18 @@ def replay(checkout: Checkout, asked: Iterable[list[str]], folder: Path) -> None
 
 
 def compare(base: Checkout, new: Checkout, only: str = "") -> Iterator[Finding]:
-    """Yield what was found: for each command its outputs, its words and its exit status.
+    """Yield the finding for the commands: outputs, messages and exit status of each.
 
     Parameters
     ----------
     base, new : Checkout
     only : str
-        Commands that have this text in them; all by default.
+        Commands that contain this text; all by default.
 
     Raises
     ------
     CannotCompare
-        When no command has it.
+        When no command contains it.
     """
     asked = [each for each in commands() if only in shlex.join(each)]
     if not asked:
@@ -153,7 +154,7 @@ def compare(base: Checkout, new: Checkout, only: str = "") -> Iterator[Finding]:
 
 
 def _with_command(difference: Difference, asked: Sequence[list[str]]) -> Difference:
-    """Name the command that wrote a file by its number."""
+    """Name the command that wrote a file by the number in the file's name."""
     number, _, ending = difference.where.partition(".")
     if not number.isdigit():
         return difference

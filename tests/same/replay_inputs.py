@@ -1,4 +1,4 @@
-"""Small files that ``millrace replay`` is run over: the same bytes each time."""
+"""Small inputs of ``millrace replay``, with the same bytes each time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rows = Iterable[Sequence[object]]
 
 
 def write(path: Path, names: Sequence[str], rows: Rows) -> None:
-    """Write a CSV file, compressed where its name says so."""
+    """Write a CSV file, compressed if the name says so."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
@@ -89,7 +89,7 @@ def write_inputs(folder: Path) -> None:
     write(
         folder / "pages.csv", ("web_page_sk", "type"), ((3 * n + 1, k) for n, k in enumerate(kinds))
     )
-    # Inputs that are refused, or of which rows are.
+    # Inputs that are refused in whole or in part.
     (folder / "empty.csv").write_text("")
     write(folder / "falling.csv", ("ts", "x", "y"), [(5, 1, 1), (4, 1, 1)])
     write(

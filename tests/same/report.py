@@ -1,4 +1,4 @@
-"""What a part of the comparison found, and how it is printed."""
+"""The findings of a part of the comparison, and how they are printed."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-# As much is shown of what differs.
+# The number of characters shown of a difference.
 LETTERS = 60
 
 
 class Difference(NamedTuple):
-    """One thing that is not the same: where it is, and how it differs."""
+    """One difference: location and description."""
 
     where: str
     what: str
 
 
 class Finding(NamedTuple):
-    """What was compared, in a sentence, and what differs."""
+    """A sentence on the compared things, and the differences."""
 
     summary: str
     differences: Sequence[Difference] = ()
 
 
 def shown(before: str, after: str) -> str:
-    """Return two texts from a little before they begin to differ."""
+    """Return two texts from shortly before the first difference."""
     at = len(os.path.commonprefix([before, after]))
     begin = max(at - LETTERS // 3, 0)
     parts = (repr(text[begin : begin + LETTERS]) for text in (before, after))
@@ -34,10 +34,11 @@ def shown(before: str, after: str) -> str:
 
 
 def names(entry: str, where: str) -> bool:
-    """Say whether an entry of a list of expected differences names the one at `where`.
+    """Return whether an entry of a list of expected differences names the one at `where`.
 
-    It does where it stands in `where` as a whole: ``a.py:f`` is ``a.py:f``, and not ``a.py:free``;
-    ``a.py:Class`` is its methods too, ``a.py`` all of the file, and ``folder/`` all below it.
+    The entry must occur in `where` as a whole: ``a.py:f`` matches ``a.py:f``, but not
+    ``a.py:free``; ``a.py:Class`` also matches its methods, ``a.py`` all of the file, and
+    ``folder/`` all below it.
     """
     ends = "" if entry.endswith("/") else r"(?![\w/-])"
     return re.search(rf"(?<![\w./-]){re.escape(entry)}{ends}", where) is not None

@@ -12,16 +12,16 @@ from tests.same.renames import Renames, module_of
 from tests.same.report import Difference, Finding, shown
 from tests.same.trees import Module, Tracer, pieces_of, read_modules
 
-# A file of another name is taken for one that is gone where it has this part of its pieces.
+# A new file is taken for a renamed one if it has this share of the old file's pieces.
 ALIKE = 0.5
 
-# What became of a piece.
+# The fate of a piece.
 EQUAL, MOVED, DIFFERS, GONE, ADDED = "equal", "moved", "differs", "gone", "new"
 READS_ITS_PATH = "moved, and reads its own path"
-# Names whose meaning depends on the file that they stand in.
+# Names whose meaning depends on the file that contains them.
 WHERE = {"__file__", "__path__", "__package__"}
 
-# A piece by where it lies: path and name.
+# The location of a piece: path and name.
 Location = tuple[str, str]
 Pieces = dict[Location, list[ast.AST]]
 
@@ -33,9 +33,9 @@ def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str
     ----------
     base, new : Checkout
     renames : Renames
-        Moves that are found are added to it.
+        Detected moves are added to the table.
     below : iterable of str
-        Beginnings of paths, in BASE or in NEW; all by default.
+        Path prefixes, in BASE or in NEW; all by default.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str
 def _compared(
     before: Location, old: list[ast.AST], location: Location, new: list[ast.AST], renames: Renames
 ) -> tuple[str, str]:
-    """Return what became of a piece that is on both sides, and in which parts it differs."""
+    """Return the fate of a piece that is on both sides, and the parts in which it differs."""
     differs = Comparison(renames).difference(old, new)
     if differs is not None:
         return DIFFERS, f": {shown(*map(text_of, differs))}"
@@ -117,7 +117,7 @@ def _pair_files(
     new_pieces: Collection[Location],
     renames: Renames,
 ) -> None:
-    """Find files that are called otherwise by the names in them, and note where each file lies."""
+    """Match renamed files by the names in them, and record the new path of each file."""
     free = set(news) - {renames.path(path) for path in olds}
     held: dict[str, set[str]] = {}
     for path, name in new_pieces:
@@ -130,7 +130,7 @@ def _pair_files(
             if best is not None and names and alike[best] > ALIKE * len(names):
                 renames.add(path, best)
                 free.discard(best)
-    # By the longest entry a module of its own name is found before the package it lies in.
+    # The longest entry wins: a module listed by its full name comes before the package around it.
     for path in olds:
         renames.dotted.setdefault(module_of(path), module_of(renames.path(path)))
 
@@ -145,7 +145,7 @@ def _pair_pieces(
         pairs[path, name] = location if location in new_pieces else None
     free = sorted(new_pieces.keys() - set(pairs.values()))
     moved = True
-    # Where one was found, what calls it may be found next.
+    # A found piece may make the pieces that refer to it comparable.
     while moved:
         moved = False
         for before in [before for before, location in pairs.items() if location is None]:
@@ -164,7 +164,7 @@ def _moved_to(
     free: Iterable[Location],
     renames: Renames,
 ) -> Location | None:
-    """Return where a piece is that is no longer in its file: by the table, else by its name."""
+    """Return the location of a piece that left its file: by the table, else by its name."""
     dotted = renames.reference(_dotted(before))
     listed = [location for location in new_pieces if _dotted(location) == dotted]
     named = [location for location in free if location[1] == renames.called(before[1])]

@@ -1,4 +1,4 @@
-"""The other parts of the comparison, on toy checkouts: a byte, a word, a digest is noticed."""
+"""The other parts of the comparison, on toy checkouts: a changed byte, word or digest is found."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def replayed(tmp_path, **changed: str) -> Finding:
     for word, other in changed.items():
         text = text.replace(word, other)
     base, new = commanding(tmp_path, REPLAYING), commanding(tmp_path, text, "NEW")
-    (finding,) = replay.compare(base, new, "--window-count 64")
+    (finding,) = replay.compare(base, new, "--window-count 64 --threads 4")
     return finding
 
 
@@ -260,7 +260,7 @@ def test_no_turn_is_no_comparison():
 
 
 def test_each_turn_is_a_ratio():
-    # The machine becomes slower all the time; each turn has the same ratio.
+    # The machine slows down steadily; each turn still has the same ratio.
     base = [Run(1e6 / turn, False) for turn in range(1, 7)]
     new = [Run(0.99e6 / turn, turn == 1) for turn in range(1, 7)]
     finding = throughput.finding_of("T-Gate", base, new, 0.0)

@@ -1,4 +1,4 @@
-"""The comparison of syntax trees: what it must notice, and what it must not mind."""
+"""The comparison of syntax trees: differences it must notice, and changes it must ignore."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ NAMED = "pack.ring:push", "see pack/ring.py"
 
 
 def found(tmp_path, sources, *renames, base=BASE) -> Finding:
-    """Compare the toy with other sources of it."""
+    """Compare the toy with modified sources."""
     folder = Path(tempfile.mkdtemp(dir=tmp_path))
     old, new = checkout(folder, base, "BASE"), checkout(folder, sources, "NEW")
     return compare(old, new, read_renames(renames))
@@ -239,7 +239,7 @@ def test_a_line_that_is_no_rename_is_refused():
 
 # --- moved ---------------------------------------------------------------------------------------
 
-# A string that names the module follows it.
+# Strings that name the module are renamed with it.
 MOVED_WORDS = BASE["pack/words.py"].replace("pack.ring", "far.ring").replace("pack/", "far/")
 
 

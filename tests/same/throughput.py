@@ -1,8 +1,9 @@
-"""Six benches of two checkouts in turns, each a fresh process: the ratio of their throughputs.
+"""Six benches of two checkouts in turns, each in a fresh process: the ratio of their throughputs.
 
-A turn measures BASE and NEW right after each other, the first of them by turns, so that a machine
-that becomes slower or faster meets both. The ratio of a turn is one sample. Their geometric mean is
-shown with the interval that all of Millrace's ratios have, 95 % from six turns on.
+A turn measures BASE and NEW in immediate succession, in alternating order, so that a machine that
+slows down or speeds up affects both. The ratio of a turn is one sample. Their geometric mean is
+shown with the interval used for all ratios in Millrace: a 95 % confidence interval from six turns
+on.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ BENCHES = {
 }
 TURNS = 6
 LEAST_RATIO = 0.97
-# The load of a core, at the beginning, beyond which ratios say nothing.
+# The initial load of a core beyond which ratios mean nothing.
 LOAD_LIMIT = 0.3
 
 
 def load_of_a_core() -> float:
-    """Return how many processes ran on a core on average, in the last minute."""
+    """Return the average number of processes on a core in the last minute."""
     return os.getloadavg()[0] / (os.cpu_count() or 1)
 
 
 class Run(NamedTuple):
-    """One run of a bench: tuples/s, and whether something disturbed it."""
+    """One run of a bench: tuples/s, and whether it was disturbed."""
 
     throughput_tps: float
     noisy: bool
 
 
 def measured(checkout: Checkout, bench: str, seconds: float, folder: Path) -> Run:
-    """Return one run in a process of its own.
+    """Return one run in a separate process.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def compare(
     benches: Iterable[str] = (),
     busy: bool = False,
 ) -> Iterator[Finding]:
-    """Yield what was found for each bench.
+    """Yield the finding for each bench.
 
     Parameters
     ----------
@@ -83,9 +84,9 @@ def compare(
     seconds : float
         Length of a run.
     benches : iterable of str
-        Names of BENCHES; all unless text.
+        Names in BENCHES; all if empty.
     busy : bool
-        Measure although others use the machine, and say so.
+        Measure although the machine is busy, and say so.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def compare(
     with TemporaryDirectory(prefix="millrace-same-") as made:
         where = {each: prepare(Path(made, each.name), data) for each in (base, new)}
         for name in benches or BENCHES:
-            # The first run of each compiles its kernels.
+            # The first run of each side compiles the kernels.
             for each, folder in where.items():
                 measured(each, BENCHES[name], seconds, folder)
             runs: dict[Checkout, list[Run]] = {base: [], new: []}
@@ -112,7 +113,7 @@ def compare(
 
 
 def finding_of(name: str, olds: Sequence[Run], news: Sequence[Run], load: float) -> Finding:
-    """Return the ratio of a bench; a difference where NEW is slower than it may be, or may well be.
+    """Return the ratio of a bench; a difference where NEW is slower than allowed, or may well be.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""What a module says to Python, in pieces, with every global name traced to where it is defined.
+"""The code of a module in pieces, with every global name traced to its definition.
 
-A *piece* is a function, a method, a class less its methods, or an assignment of a module. Comments,
-docstrings and import statements are no part of it, and in which order pieces stand does not count.
-Imports still count by what they bind: a name that stands for something imported, or for something
-of the module itself, is replaced by the dotted name of its definition. So ``machine.cores`` below
+A *piece* is a function, a method, a class without its methods, or an assignment of a module.
+Comments, docstrings and import statements belong to no piece, and the order of pieces does not
+count. Imports still count by the names they bind: a name of something imported, or of something
+in the module itself, is replaced by the dotted name of the definition. So ``machine.cores`` below
 ``from experiments.timing import machine`` equals ``cores`` below ``from experiments.timing.machine
 import cores``, and neither equals a ``cores`` of another module.
 """
@@ -21,7 +21,7 @@ from tests.same.renames import module_of
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef, ast.Lambda)
-# Statements of a module that define no name stand together under this one.
+# Statements of a module that define no name form one piece under this name.
 STATEMENTS = "(statements)"
 
 
@@ -39,7 +39,7 @@ def imported(node: ast.Import | ast.ImportFrom, module: str, package: bool) -> d
 
 
 def inside(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what lies in a scope; of the scopes in it no more than that they are there."""
+    """Yield the nodes of a scope; of nested scopes only the node itself."""
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, SCOPES):
@@ -47,7 +47,7 @@ def inside(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def bound_in(node: ast.AST) -> set[str]:
-    """Return the names that a scope binds itself, imports apart."""
+    """Return the names that a scope binds itself, without imports."""
     found: set[str] = set()
     outside: set[str] = set()
     if isinstance(node, (*FUNCTIONS, ast.Lambda)):
@@ -66,14 +66,14 @@ def bound_in(node: ast.AST) -> set[str]:
 
 @dataclass
 class Module:
-    """A source file, read.
+    """A parsed source file.
 
     Attributes
     ----------
     path : str
     tree : ast.Module
     globals : dict
-        What each global name of the module stands for, as a dotted name.
+        By global name of the module, the dotted name that it stands for.
     """
 
     path: str
@@ -82,11 +82,11 @@ class Module:
 
     @property
     def name(self) -> str:
-        """Its dotted name."""
+        """The dotted name of the module."""
         return module_of(self.path)
 
     def imports_in(self, scope: ast.AST) -> dict[str, str]:
-        """Return what the imports of a scope bind."""
+        """Return the names that the imports of a scope bind."""
         package = self.path.endswith("__init__.py")
         found: dict[str, str] = {}
         for each in inside(scope):
@@ -96,7 +96,7 @@ class Module:
 
 
 def read_modules(folder: Path, paths: Iterable[str]) -> dict[str, Module]:
-    """Return modules by path, parsed; nothing of them is run."""
+    """Return modules by path, parsed but not run."""
     found = {}
     for path in paths:
         module = Module(path, ast.parse((folder / path).read_text(encoding="utf-8"), path))
@@ -115,7 +115,7 @@ class Tracer(ast.NodeTransformer):
     def __init__(self, modules: Mapping[str, Module]) -> None:
         self._modules = {module.name: module for module in modules.values()}
         self._globals: dict[str, str] = {}
-        # The scopes around a node, each with whether it is a class; None stands for a local name.
+        # The enclosing scopes, each with whether it is a class; None stands for a local name.
         self._scopes: list[tuple[bool, dict[str, str | None]]] = []
         self._defined_as = cache(self._follow)
 
@@ -140,7 +140,7 @@ class Tracer(ast.NodeTransformer):
         return dotted
 
     def _dotted(self, node: ast.AST) -> str | None:
-        """Return what a name, or an attribute of one, stands for; None where it is local."""
+        """Return the target of a name, or of an attribute of one; None for a local name."""
         if isinstance(node, ast.Attribute):
             owner = self._dotted(node.value)
             return None if owner is None else f"{owner}.{node.attr}"
@@ -170,7 +170,7 @@ class Tracer(ast.NodeTransformer):
                 setattr(node, name, self.visit(value))
 
     def _scope(self, node: ast.AST) -> ast.AST:
-        """Visit a scope: its body from the inside, decorators and defaults from around it."""
+        """Visit a scope: the body from the inside, decorators and defaults from outside."""
         within = ("body",) if hasattr(node, "body") else node._fields
         self._visit_fields(node, [name for name in node._fields if name not in within])
         names = dict.fromkeys(bound_in(node)) | self._module.imports_in(node)
@@ -188,12 +188,12 @@ class Tracer(ast.NodeTransformer):
     visit_Import = visit_ImportFrom = visit_Pass = _leave_out
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Leave out a docstring, or words below a constant."""
+        """Drop a docstring, or a string below a constant."""
         constant = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if constant else self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
-        """Leave out a condition for imports alone, such as ``TYPE_CHECKING``."""
+        """Drop a condition that contains only imports, such as ``TYPE_CHECKING``."""
         self.generic_visit(node)
         return node if node.body or node.orelse else None
 

@@ -1,4 +1,4 @@
-"""Where a cell runs: here, or in this worker's process with compiled noise."""
+"""The process of a cell: this one, or a worker's process with compiled noise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def noisy() -> Iterator[ProcessPoolExecutor]:
 
 @pytest.fixture
 def run(request) -> Callable[..., None]:
-    """Return what calls a function with a cell and more, in the process where it is to run."""
+    """Return a function that calls a function with a cell and more, in the process of the cell."""
 
     def run_somewhere(function: Callable, cell: tuple, *more: int) -> None:
         if cell.schedule == "noise" and not INTERPRETED:

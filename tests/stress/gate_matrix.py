@@ -1,4 +1,4 @@
-"""The same for gates: what every one is to be right on, and how one cell of it is run."""
+"""The proof matrix of gates: the cells that every gate must pass, and how one cell is run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class GateCell(NamedTuple):
 
 
 def dimensions(full: bool) -> dict[str, list[Any]]:
-    """Return the values of each dimension; where it is not the product, few numbers of sources."""
+    """Return the values of each dimension; unless `full`, only a few numbers of sources."""
     return {
         "variant": [v.id for v in variants("gate")],
         "sources": list(range(1, 25)) if full else [1, 2, 3, 8, 24],
@@ -54,7 +54,7 @@ def most_readers(variant_id: str) -> int:
 
 
 def allowed(case: Mapping[str, Any]) -> bool:
-    """Say whether a gate takes that many readers, in that schedule."""
+    """Return whether a gate takes that many readers under that schedule."""
     readers = case.get("readers", 1)
     if "variant" in case and readers > most_readers(case["variant"]):
         return False
@@ -62,7 +62,7 @@ def allowed(case: Mapping[str, Any]) -> bool:
 
 
 def run_gate_cell(cell: GateCell, tuples: int = TUPLES) -> None:
-    """Run a cell on so many tuples and compare what each reader got with the total order.
+    """Run a cell on `tuples` tuples and compare each reader's output with the total order.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The same for joins whose threads share an index: what they are to be right on, run on threads."""
+"""The proof matrix of joins with a shared index: the cells they must pass, run on threads."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def keys_of(shape: str, count: int, chance: np.random.Generator) -> tuple[np.nda
 
 
 def dimensions(full: bool) -> dict[str, list[Any]]:
-    """Return the values of each dimension; where it is not the product, few of the numbers."""
+    """Return the values of each dimension; unless `full`, only a few of the numbers."""
     return {
         "variant": takers_of("join", "task_size"),
         "threads": list(range(1, 17)) if full else [1, 2, 3, 16],
@@ -73,7 +73,7 @@ def dimensions(full: bool) -> dict[str, list[Any]]:
 
 
 def allowed(case: Mapping[str, Any]) -> bool:
-    """Say whether there is such a join, and it differs from the others."""
+    """Return whether there is such a join, and it differs from the others."""
     if "variant" in case and "merge" in case:
         takes = [each.name for each in variant("join", case["variant"]).parameters]
         if ("merge" in takes) == (case["merge"] == NO_MERGES):
@@ -81,12 +81,12 @@ def allowed(case: Mapping[str, Any]) -> bool:
     if "merge" in case and "merge_ratio" in case:
         if case["merge"] == NO_MERGES and case["merge_ratio"] != 1:
             return False
-    # Two threads at least, or there is nothing to disturb.
+    # Noise needs at least two threads to disturb.
     return not (case.get("schedule") == "noise" and case.get("threads") == 1)
 
 
-# What each run of the tests has, compiled: the join whose loop the tests of replays compile, too.
-# Keys at both ends are keys of 64 bits with their bands, which have a loop of their own.
+# Cells of a normal run, compiled: the join whose loop the tests of replays compile too. Keys at
+# both ends need 64-bit keys for their bands, which have a separate loop.
 LIGHT = [
     JoinCell("pim-tree-parallel", *numbers, "one-by-one", *data, "threads")
     for numbers, data in (
@@ -127,7 +127,7 @@ def run_join_cell(cell: JoinCell, tuples: int = TUPLES) -> None:
     AssertionError or another
         With the cell in a note.
     """
-    # Equal keys are partners of all of a window: as many pairs as are looked at in a second.
+    # Equal keys are partners of a whole window: use as many pairs as can be checked in a second.
     tuples = tuples // 4 if cell.shape in ("tied", "equal", "extreme") else tuples
     given, right = pairs_of(cell.kind, cell.span, cell.window, cell.shape, tuples)
     seed = zlib.crc32(str(cell).encode())
@@ -137,7 +137,7 @@ def run_join_cell(cell: JoinCell, tuples: int = TUPLES) -> None:
         merge["merge_ratio"] = cell.merge_ratio
     threads: int | str = cell.threads
     if cell.threads > 1 and chance.random() < 0.3:
-        # They come and go.
+        # The number of threads varies during the run.
         numbers = [cell.threads, *(chance.randint(1, cell.threads) for _ in range(3))]
         threads = f"{','.join(map(str, numbers))}@{1 + chance.randrange(tuples)}"
     try:

@@ -1,8 +1,8 @@
-"""The proof matrix: what every aggregate is to be right on, and how one cell of it is run.
+"""The proof matrix: the cells that every aggregate must pass, and how one cell is run.
 
 A *cell* is a value of each dimension: variant, query, window, inputs, update threads, the streams'
-shape, and how the threads are scheduled. A cell's seed is a hash of its words, so that a cell is
-the same run in every process, as far as threads can be.
+shape, and the scheduling of the threads. A cell's seed is a hash of its text, so that a cell is the
+same run in every process, as far as threads allow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.drivers import Streams
 from tests.stress.scheduling import SCHEDULES, scheduled, tight_settings
 from tests.stress.shapes import SHAPES, TUPLES, silent_inputs, streams_of
 
-# So few meters that windows meet many tuples of each; songs are half as many as tuples.
+# Few meters, so that windows have many tuples of each; songs are half as many as tuples.
 METERS = 23
 TEXTS = [
     b"", b"nothing", b"a@b.cc", b"10.0.0.1", b"mail me: x@y.org, or 1.2.3.4", b"a@b", b"1.2.3",
@@ -52,11 +52,11 @@ WINDOWS = ("declared", "no multiple", "equal")
 
 
 def dimensions(full: bool) -> dict[str, list[Any]]:
-    """Return the values of each dimension; where it is not the product, few numbers of threads.
+    """Return the values of each dimension; unless `full`, only a few numbers of threads.
 
-    One, two, an odd and an even one, and as many as the figures have at most: what depends on the
-    number of threads differs between these. A cover grows with its two largest dimensions, so that
-    all 24 numbers would make four times as many cells.
+    One, two, an odd and an even number, and the maximum of the figures: behaviour that depends on
+    the number of threads differs between these. A cover grows with its two largest dimensions, so
+    that all 24 numbers would make four times as many cells.
     """
     return {
         "variant": [v.id for v in variants("aggregation")],
@@ -70,7 +70,7 @@ def dimensions(full: bool) -> dict[str, list[Any]]:
 
 
 def allowed(case: Mapping[str, Any]) -> bool:
-    """Say whether a variant offers the query's function and has that many update threads."""
+    """Return whether a variant offers the query's function and has that many update threads."""
     if "variant" not in case:
         return True
     chosen = variant("aggregation", case["variant"])
@@ -81,12 +81,12 @@ def allowed(case: Mapping[str, Any]) -> bool:
 
 
 def in_cover(case: Mapping[str, Any]) -> bool:
-    """Say whether a cover may have such a case: one that is allowed, and not noise once more.
+    """Return whether a cover may have such a case: it is allowed, and not redundant with noise.
 
-    Compiling a variant with noise takes seconds. In one whose steps are the output thread's, that
-    thread shares nothing with others but the gate, and every gate has a cover of its own, with
-    noise. What the threads of WiML with deferred updates share is WiML's: what a thread puts off is
-    its own. The product has every one.
+    Compiling a variant with noise takes seconds. In a variant whose steps are the output thread's,
+    that thread shares only the gate with others, and every gate has a separate cover with noise.
+    The threads of WiML with deferred updates share the state of WiML: deferred updates are private
+    to a thread. The product has every case.
     """
     if case.get("schedule") == "noise" and "variant" in case and not INTERPRETED:
         name = case["variant"]
@@ -119,7 +119,7 @@ def window_of(cell: Cell) -> tuple[int, int]:
 
 
 def plan_of(cell: Cell, tuples: int) -> AggregationPlan:
-    """Return the plan of a cell with streams of so many tuples."""
+    """Return the plan of a cell with streams of `tuples` tuples."""
     query = QUERIES[cell.query]
     keys = {"meters": METERS, "comments": tuples // 2}[query.role] if query.grouped else 1
     return make_plan(query.function, *window_of(cell), keys, rows_capacity=keys)
@@ -139,7 +139,7 @@ def data_of(
 
 
 def run_cell(cell: Cell, tuples: int = TUPLES) -> None:
-    """Run a cell on streams of so many tuples and compare it with the oracle.
+    """Run a cell on streams of `tuples` tuples and compare it with the oracle.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""How the threads of a stressed run are scheduled, and the process that compiled noise needs.
+"""The scheduling of threads in a stressed run, and the process that compiled noise needs.
 
-*Noise* gives the core away at random atomics. Interpreted, a hook does; compiled, it is part of the
-code (`operators.core.noise`), so those runs need a process whose kernels have it.
+*Noise* yields the core at random atomics. Interpreted, a hook does it; compiled, it is part of the
+code (`operators.core.noise`), so those runs need a process whose kernels include it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from operators.core.jit import INTERPRETED
 from operators.core.noise import NOISE
 
 SCHEDULES = ("interleaved", "threads", "noise")
-# One atomic in so many gives the core away.
+# One atomic in this many yields the core.
 NOISE_EVERY = 16
 
 
 def tight_settings(variant: Variant, chance: random.Random) -> dict[str, int]:
-    """Return settings that push back often, the smallest ones, or the usual; `ahead` is another's.
+    """Return settings, each the smallest, for much backpressure, or the default.
 
-    So is the number of update threads.
+    The caller chooses `ahead` and the number of update threads.
     """
     return {
         p.name: chance.choice([p.minimum, p.default])
@@ -70,7 +70,7 @@ def scheduled(schedule: str, seed: int) -> Iterator[None]:
 
 
 def noise_of_this_process() -> int:
-    """Return how often the compiled kernels of this process give the core away."""
+    """Return the noise interval of the compiled kernels of this process."""
     return NOISE
 
 

@@ -1,4 +1,4 @@
-"""Streams as they come: ties, an input that is silent or ends early, one that has most, bursts."""
+"""Shapes of streams: ties, an input that is silent or ends early, a dominant input, bursts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHAPES = ("random", "tied", "idle", "early", "skewed", "bursts", "sparse", "leap
 
 def times_of(shape: str, tuples: int, chance: np.random.Generator) -> np.ndarray:
     """Return the timestamps of all tuples, sorted."""
-    # Sparse, a window holds few tuples or one: the inputs make windows behind and before others'.
+    # Sparse: a window holds few tuples or one; inputs make windows behind and before others'.
     step = chance.integers(0, 60 if shape == "sparse" else 4, tuples)
     if shape == "bursts":
         # Each burst is over within a window or two, and the next one many windows later.
@@ -59,7 +59,7 @@ def streams_of(
     if values:
         value %= values
     if shape == "sparse":
-        # It has the more windows: a quarter takes the oracle as long.
+        # It has more windows: a quarter of the tuples takes the oracle as long.
         timestamp, source, key, value = (c[: tuples // 4] for c in (timestamp, source, key, value))
     order = np.argsort(source, kind="stable")
     offsets = np.zeros(inputs + 1, dtype=np.int64)
@@ -68,9 +68,9 @@ def streams_of(
 
 
 def silent_inputs(shape: str, inputs: int) -> dict[int, int]:
-    """Return the inputs that keep silent, with the tuples they deliver before; the first has none.
+    """Return the silent inputs, with the number of tuples each delivers before; the first has none.
 
-    With one input the silence is in the middle of it.
+    With a single input, the silence is in the middle of it.
     """
     if shape != "idle":
         return {}

@@ -1,11 +1,11 @@
-"""Histories of real threads: compiled kernels write down each call with its time, and are judged.
+"""Histories of real threads: compiled kernels record each call with its time, for the judge.
 
 The systematic search of `operators.check` runs the source interpreted and decides every step. Here
-the code that is measured runs on the machine there is: the compiler's and the processor's
-reordering, and preemption wherever it strikes. What it finds it need not find again.
+the measured code runs on the actual machine, with reordering by the compiler and the processor, and
+preemption wherever it strikes. A failure found here may not be reproducible.
 
-A call's times are taken outside of it, with a fence between: what a call has stored has left the
-core before its end is read, and its end is not read before it has loaded what it loads.
+A call's times are taken outside of it, with a fence in between: the stores of a call have left the
+core before the end time is read, and the end time is not read before the loads of the call.
 """
 
 from __future__ import annotations
@@ -45,29 +45,29 @@ from tests.stress.scheduling import scheduled
 HISTORIES = 10 if INTERPRETED else 30
 GATES = registry.variants("gate")
 
-# A row of a script: a call, its arguments, and whether it is made again when it is refused.
+# A row of a script: a call, the arguments, and whether a refused call is repeated.
 PUT, TAKE, CLOSE = range(3)
 CALL, FIRST, AGAIN, SCRIPT_WORDS = 0, 1, 5, 6
 # A row of a record.
 ROW, BEGAN, ENDED, STATUS, OUT, RECORD_WORDS = 0, 1, 2, 3, 4, 8
-# A call is written down so many times at most when it is made again and again.
+# A repeated call is recorded at most this many times.
 TRIES = 6
-# Who is refused yields twice and then sleeps: a record is not for those who ask again and again.
+# A refused caller yields twice and then sleeps: the record has no room for endless repetition.
 AT_FIRST = YIELD_ROUNDS - 1
 # The answers FULL and NOT_READY, and the False of a queue without an item.
 REFUSED = 0
 
 
 def recording(step: Callable[..., int]) -> Callable[..., int]:
-    """Return the kernel of a thread that makes the calls of a script and writes them down.
+    """Return the kernel of a thread that makes the calls of a script and records them.
 
-    ``step(state, row, out)`` makes one call and answers its status.
+    ``step(state, row, out)`` makes one call and returns the status.
     """
 
     @kernel
     def record_calls(state, script, record, met, threads):
         fetch_add(met, 0, 1, SEQ_CST)
-        # Not asleep: whoever comes last begins at once.
+        # Not asleep: the last thread to arrive begins at once.
         while load(met, 0, ACQUIRE) < threads:
             yield_thread()
         row = 0
@@ -76,7 +76,7 @@ def recording(step: Callable[..., int]) -> Callable[..., int]:
         while row < script.shape[0] and made < record.shape[0]:
             line = record[made]
             line[ROW] = row
-            # Stored before the fence, so read before what follows it.
+            # Stored before the fence, so read before the accesses that follow it.
             line[BEGAN] = now()
             fence(SEQ_CST)
             status = step(state, script[row], line[OUT:])
@@ -99,7 +99,7 @@ def recording(step: Callable[..., int]) -> Callable[..., int]:
 def record_of(
     kernel: Callable[..., int], state: Any, scripts: Sequence[np.ndarray]
 ) -> list[list[list[int]]]:
-    """Let a thread a script run at once, and return each one's record."""
+    """Run a thread for each script, all at once, and return each thread's record."""
     met = np.zeros(8, dtype=np.int64)
     records = [np.zeros((TRIES * len(s), RECORD_WORDS), dtype=np.int64) for s in scripts]
     made = [0] * len(scripts)
@@ -112,7 +112,7 @@ def record_of(
 
 
 def history_of(scripts, records, spell) -> list[HistoryOperation]:
-    """Return what was written down; ``spell(row, status, out)`` is name, arguments and answer."""
+    """Return the recorded history; ``spell(row, status, out)`` is name, arguments and answer."""
     return [
         HistoryOperation(thread, *spell(rows[line[ROW]], line[STATUS], line[OUT:]), *line[1:3])
         for thread, (rows, record) in enumerate(
@@ -123,7 +123,7 @@ def history_of(scripts, records, spell) -> list[HistoryOperation]:
 
 
 def script_of(*rows: tuple[int, ...]) -> np.ndarray:
-    """Return rows (call, arguments ...), the rest zero."""
+    """Return rows (call, arguments ...), padded with zeros."""
     script = np.zeros((len(rows), SCRIPT_WORDS), dtype=np.int64)
     for place, row in enumerate(rows):
         script[place, : len(row)] = row
@@ -131,7 +131,7 @@ def script_of(*rows: tuple[int, ...]) -> np.ndarray:
 
 
 class Cell(NamedTuple):
-    """A structure, by its name and what it is made with, and how its threads are scheduled."""
+    """A structure, by name and constructor argument, and the schedule of the threads."""
 
     name: str
     number: int
@@ -139,7 +139,7 @@ class Cell(NamedTuple):
 
 
 def meetings(history: Sequence[HistoryOperation]) -> int:
-    """Return how many calls began while one of another thread was going on."""
+    """Return how many calls began while a call of another thread was running."""
     found = 0
     ends: dict[int, int] = {}
     for call in sorted(history, key=lambda call: call.began):
@@ -158,7 +158,7 @@ def check_histories(
             history = run(seed)
         assert find_order(history, specify()) is not None, f"seed {seed}\n{explain(history)}"
         met += meetings(history)
-    # Left to themselves, threads of a busy machine may well run one after the other.
+    # Without noise, threads of a busy machine may well run one after the other.
     assert met > HISTORIES or cell.schedule != "noise", f"{met} calls met another"
 
 
@@ -184,7 +184,7 @@ record_ring = recording(ring_step)
 
 
 def spell_queue(words: int) -> Callable[..., tuple]:
-    """Return how calls on a queue whose items have so many words are spelled."""
+    """Return the function that spells calls on a queue whose items have `words` words."""
 
     def spell(row, status, out):
         if row[CALL] == PUT:
@@ -195,10 +195,10 @@ def spell_queue(words: int) -> Callable[..., tuple]:
 
 
 def queue_history(record, state, threads: int, words: int, seed: int) -> list[HistoryOperation]:
-    """Return what half of the threads put in and the other half took out, each item once."""
+    """Return the history of a queue: half of the threads produce items, the others consume them."""
     calls = 12 if INTERPRETED else 40
     puts = [[(PUT, 10 * (calls * t + n)) for n in range(calls)] for t in range(threads // 2)]
-    # A consumer too many tries now and then, so that it finds nothing.
+    # Now and then a consumer makes too many tries, so that it finds nothing.
     takes = [[(TAKE,)] * (calls + random.Random(seed).randrange(4))] * (threads // 2)
     scripts = [script_of(*rows) for rows in (*puts, *takes)]
     return history_of(scripts, record_of(record, state, scripts), spell_queue(words))
@@ -224,7 +224,7 @@ def test_a_queue(run, name, capacity, schedule):
 
 
 class Wrong(NamedTuple):
-    """A queue with a head that two threads read before either writes it."""
+    """A queue with a bug: two threads read the head before either writes it."""
 
     items: np.ndarray
     head: np.ndarray
@@ -234,7 +234,7 @@ class Wrong(NamedTuple):
 @inlined
 def wrong_step(queue, row, out):
     head = load(queue.head, 0, RELAXED)
-    # Neither goes on before both have read it, however the threads are scheduled.
+    # Neither thread goes on before both have read the head, however they are scheduled.
     round = fetch_add(queue.met, 0, 1, SEQ_CST) // 2
     waited = 0
     while load(queue.met, 0, ACQUIRE) < 2 * (round + 1):
@@ -255,7 +255,7 @@ def test_the_canary_is_heard():
     assert [o.answer for o in history] == [(item,) for item in items] * 2
     before = [HistoryOperation(2, "enqueue", (item,), 1, item, item) for item in items]
     assert find_order([*before, *history], QueueSpecification(3)) is None
-    # Not because of how it was written down: one of the two is right.
+    # The recording is not at fault: with only one of the two the history is right.
     assert find_order([*before, *history[:3]], QueueSpecification(3)) is not None
 
 
@@ -287,7 +287,7 @@ def spell_gate(row, status, out):
 
 
 def gate_scripts(readers: int, seed: int) -> list[np.ndarray]:
-    """Return what two sources deliver, with many ties, and what the readers do."""
+    """Return scripts of two sources with many ties, and of the readers."""
     chance = random.Random(seed)
     tuples = 8 if INTERPRETED else 25
     again = (1,)

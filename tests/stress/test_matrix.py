@@ -7,22 +7,22 @@ from itertools import product
 import pytest
 
 from operators.aggregation.queries import QUERIES
+from operators.check.pairwise import cover
 from operators.core.jit import INTERPRETED
 from operators.registry import variants
 from tests.stress import gate_matrix, join_matrix, matrix
 from tests.stress.gate_matrix import GateCell, run_gate_cell
 from tests.stress.join_matrix import JoinCell, run_join_cell
 from tests.stress.matrix import Cell, product_of, run_cell
-from tests.stress.pairwise import cover
 from tests.stress.shapes import FEW_TUPLES
 
 
 def covering(kind: type, dimensions, allowed, compiled: bool = True) -> list:
-    """Return the cells of a cover as parameters, those of a variant for one worker.
+    """Return the cells of a cover as parameters, with one worker for each variant.
 
-    Two workers with the same variant would compile the same kernels. Interpreted, each run of the
-    tests has a cell of each variant: that the source runs so is the contract's to show, and what
-    schedules do to it the proving ground's. Compiled it has all or none.
+    Two workers with the same variant would compile the same kernels. Interpreted, a normal run has
+    one cell of each variant: the contract shows that the source runs interpreted, and the proving
+    ground covers schedules. Compiled, it has all cells or none.
     """
     found, seen = [], set()
     for case in cover(dimensions(full=False), allowed, seed=1):
@@ -101,7 +101,7 @@ def test_product_of_gates(variant, run):
 @pytest.mark.parametrize("threads", join_matrix.dimensions(full=True)["threads"])
 @pytest.mark.parametrize("variant", join_matrix.dimensions(full=True)["variant"])
 def test_cover_of_joins_at_every_number_of_threads(variant, threads, run):
-    # The product has millions of cells: for each join and number of threads, covers of the rest.
+    # The product has millions of cells: for each join and number of threads, cover the rest.
     values = {
         **join_matrix.dimensions(full=True),
         "variant": [variant],

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.stress.pairwise import cover, pairs_of
+from operators.check.pairwise import cover, pairs_of
 
 
 def occurring(cases, names):
@@ -30,7 +30,7 @@ def test_every_pair_occurs(sizes, seed):
 
 
 def none_of_three(case):
-    # No two of them forbid each other: what a pair rules out shows with the third value only.
+    # No two values exclude each other: a pair is excluded only together with a third value.
     return not (case.get("a") == case.get("b") == case.get("c") == 0)
 
 

@@ -1,8 +1,8 @@
-"""Pipelines under random yields: whatever the timing and the combination, a serial run's output.
+"""Pipelines under random yields: the output equals a serial run's, for any timing and combination.
 
 The pipeline of ``tests/operators/pipeline/test_runtime.py``, query 1, and the five queries in every
-combination: half a minute each to compile with yields, and so for ``make test-full``. In each run
-of the tests the first, query 1 and query 2 are run without yields, by ``test_runtime.py`` and
+combination: each takes half a minute to compile with yields, and so is left to ``make test-full``.
+A normal run has the first, query 1 and query 2 without yields, in ``test_runtime.py`` and
 ``tests/experiments/families/pipeline``, and the proving ground chooses the schedules.
 """
 
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from operators.check.pairwise import cover
 from operators.core.jit import INTERPRETED
 from operators.pipeline.loops import Functions
 from operators.pipeline.reference import run_serially
@@ -20,7 +21,6 @@ from operators.pipeline.state import Setting
 from tests.operators.pipeline.running import run_in_threads
 from tests.operators.pipeline.test_queries import QUERIES, ROWS, case
 from tests.operators.pipeline.test_runtime import agree
-from tests.stress.pairwise import cover
 
 pytestmark = [
     pytest.mark.full,
@@ -58,7 +58,7 @@ def run_pipeline_cell(cell: Cell) -> None:
 
 
 def test_a_pairwise_cover_under_random_yields(run):
-    # Fewer, as many and more workers than partitions and slots; all numbers by `make test-full`.
+    # Fewer, as many and more workers than partitions and slots; all numbers with `make test-full`.
     given = {**DIMENSIONS, "workers": (1, 2, 3, 8)}
     cells = [Cell(**case) for case in cover(given, seed=1)]
     assert len(cells) >= 20
@@ -86,7 +86,7 @@ class QueryCell(NamedTuple):
 
 
 def run_query_cell(cell: QueryCell, rows: int = ROWS) -> None:
-    """Run one cell in this process, against a batch over the same records, or over the first."""
+    """Run one cell in this process, against a batch over the same records, or the first rows."""
     pipeline, records, wanted = case(cell.query, seed=1)
     if rows < len(records):
         records = records[:rows]
@@ -101,9 +101,9 @@ def run_query_cell(cell: QueryCell, rows: int = ROWS) -> None:
 
 
 def test_a_pairwise_cover_of_query_1_under_random_yields(run):
-    # It has two partitioned operators in a row, several outputs a tuple, and rows in the middle of
-    # the stream: most of what an order can be lost by. With all records a run of one worker took a
-    # minute on a busy machine, where each yield gives a whole turn away.
+    # Query 1 has two partitioned operators in a row, several outputs a tuple, and rows in the
+    # middle of the stream, so that most kinds of order can be lost. With all records a run of one
+    # worker took a minute on a busy machine, where each yield gives up a whole time slice.
     given = {**DIMENSIONS, "query": ("q1",), "workers": (1, 2, 3, 8), "slots": (2, 16)}
     for cell in cover(given, seed=2):
         run(run_query_cell, QueryCell(**cell), 400)

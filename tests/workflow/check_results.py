@@ -1,9 +1,8 @@
-"""Looks at what a run of the workflow made: `python tests/workflow/check_results.py quick PAPER`.
+"""Checks the results of a workflow run: `python tests/workflow/check_results.py quick PAPER`.
 
-Every planned setting of every group has its rows, every row is valid or says why, every figure is
-there in each form, is not empty, and no text on it lies over anything, each paper's verdicts and
-the pages exist. Prints what it saw, one line a group; each fault is a line on stderr, and the exit
-status is 1.
+Every planned setting of every group has rows; every row is valid or gives the reason; every figure
+exists in each form, is not empty, and has no overlapping text; each paper's verdicts and the pages
+exist. Prints one line for each group; each fault is a line on stderr, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ SEED = 1
 
 
 def faults_of_rows(rows: list[dict], place: str) -> list[str]:
-    """Return what is wrong with the rows of one group."""
+    """Return the faults of the rows of one group."""
     faults = []
     for row in rows:
         if not row["valid"] and not row["invalid_reason"]:
@@ -33,18 +32,18 @@ def faults_of_rows(rows: list[dict], place: str) -> list[str]:
 
 
 def faults_of_figure(stem: Path) -> list[str]:
-    """Return what is wrong with the files of one figure."""
+    """Return the faults of the files of one figure."""
     files = [stem.with_name(f"{stem.name}.{kind}") for kind in KINDS]
     return [f"{file} is missing or empty" for file in files if not file_is_there(file)]
 
 
 def file_is_there(file: Path) -> bool:
-    """Return whether a file exists and holds something."""
+    """Return whether a file exists and is not empty."""
     return file.is_file() and file.stat().st_size > 0
 
 
 def faults_of_group(group, keys: list[str], rows: list[dict]) -> list[str]:
-    """Return what is wrong with the rows of one repetition of a group."""
+    """Return the faults of the rows of one repetition of a group."""
     if not rows:
         return [f"{group.id}: nothing was measured"]
     faults = faults_of_rows(rows, group.id)
@@ -54,32 +53,32 @@ def faults_of_group(group, keys: list[str], rows: list[dict]) -> list[str]:
     return faults
 
 
-def faults_of_pictures(paper: str, files: list[Path], claims: Path) -> list[str]:
-    """Return each text of the figures that cannot be read, drawn from the rows in `files`."""
+def faults_of_pictures(figures, paper: str, files: list[Path], claims: Path) -> list[str]:
+    """Return each illegible text of the figures, drawn from the rows in `files`."""
     import matplotlib
 
-    from experiments import papers
     from figures import draw, load, style
+    from figures.files import EXTENDED, forms_of
     from tests.figures.overlap import overlaps
 
     results, faults = load.read(files), []
-    for figure in papers.paper(paper).figures:
-        for extended in (False, True):
-            picture = draw.draw(paper, figure.id, results, claims, extended).figure
+    for figure in figures:
+        for form in forms_of(figure):
+            picture = draw.draw(paper, figure.id, results, claims, form == EXTENDED).figure
             with matplotlib.rc_context(style.PARAMETERS):
                 found = overlaps(picture)
-            form = ", extended" if extended else ""
             faults += [f"figure {figure.id}{form}: {each}" for each in found]
     return faults
 
 
 def check(name: str, paper: str, root: Path) -> list[str]:
-    """Return every fault of the results of a paper under a profile, and print what was seen."""
+    """Return every fault of the results of a paper under a profile, and print a summary."""
     from datasets import catalog, read
     from experiments import papers, plan, profiles
     from experiments.declare import stem_of
     from experiments.records import keys, results
     from experiments.timing import machine, rounds
+    from figures.files import FOREST, MACHINE, forms_of
     from tests.required import required_runs
 
     profile, folder, faults = profiles.load(name), root / name, []
@@ -102,13 +101,15 @@ def check(name: str, paper: str, root: Path) -> list[str]:
         invalid = Counter(row["invalid_reason"] for row in rows if not row["valid"])
         seen = f"{len(rows)} rows" + "".join(f"; {n} invalid: {why}" for why, n in invalid.items())
         print(f"{group.id}: {seen}")
-    for figure in papers.paper(paper).figures:
-        for form in ("", "_extended"):
+    figures = [each for each in papers.paper(paper).figures if profile.size not in each.absent_from]
+    for figure in figures:
+        for form in forms_of(figure):
             stem = f"{stem_of(figure.id)}{form}"
             faults += faults_of_figure(folder / "figures" / paper / stem)
-    faults += faults_of_pictures(paper, measured, folder / "claims" / f"{paper}.json")
+    faults += faults_of_pictures(figures, paper, measured, folder / "claims" / f"{paper}.json")
     made = [f"{name}/claims/{paper}.json", f"{name}/audit.json", f"{name}/report.html"]
-    made.append(f"{name}/figures/index.html")
+    made += [f"{name}/{paper}.html", f"{name}/figures/{paper}/{FOREST}.svg"]
+    made += [f"{name}/figures/index.html", f"{name}/figures/{MACHINE}.svg"]
     made += [f"{name}/notebooks/{path.name}" for path in Path("notebooks").glob(f"{paper}.ipynb")]
     made.append("report.html")
     return faults + [f"{file} is missing" for file in made if not file_is_there(root / file)]

@@ -1,4 +1,4 @@
-"""Each adapter of the workflow makes a call that the function it names can take."""
+"""Each adapter of the workflow makes a call that the named function accepts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OURS = ("datasets", "experiments", "figures")
 
 
 def imported(tree: ast.Module) -> dict[str, str]:
-    """Return name to module of what an adapter imports from us."""
+    """Return name to module of an adapter's imports from Millrace."""
     return {
         alias.name: node.module
         for node in tree.body

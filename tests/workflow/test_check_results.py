@@ -1,4 +1,4 @@
-"""The look at a finished run finds what is missing and what is wrong."""
+"""The check of a finished run finds missing and wrong results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workflow as a user starts it, planned only: what it would run, and what it refuses."""
+"""The workflow as a user starts it, planned only: the jobs it would run, and refusals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_all_figures_are_measured_judged_drawn_and_told():
     groups = plan.groups(profiles.load("quick"))
     assert found["generate"] == len({group.role for group in groups} - {None})
     assert found["measure"] == len(groups)
-    # Two jobs a paper draw its figures, each with its extended form.
+    # Two jobs draw the figures of a paper.
     for paper in papers.papers():
         assert [found[f"figures_{paper.id}_{part}"] for part in (1, 2)] == [1, 1]
     assert found["claims"] == len(papers.papers())
@@ -54,8 +54,33 @@ def test_each_repetition_is_a_job_of_its_own():
     assert jobs(*asked, "repetitions=8")["measure"] == 8 * groups
 
 
+def test_peers_add_their_jobs_and_change_no_other():
+    asked = ("--forceall", "--config", "profile=laptop", "paper=pim_tree,streamcloud")
+    without, beside = jobs(*asked), jobs(*asked, "peers=arrow")
+    more = {rule: count for rule, count in beside.items() if rule not in without}
+    # A paper that compares nothing with peers has no figure of them.
+    repetitions = profiles.load("laptop").repetitions
+    assert more == {"measure_peers_pim_tree": repetitions, "peers_pim_tree": 1}
+    assert {rule: count for rule, count in beside.items() if rule in without} == {
+        **without, "total": without["total"] + repetitions + 1,
+    }  # fmt: skip
+
+
+def test_an_unknown_peer_is_refused():
+    refused(
+        "peers=duckbd", "there is no peer 'duckbd'; the peers are: arrow, duckdb, polars, spark"
+    )
+
+
+def test_a_run_whose_papers_compare_nothing_with_peers_is_refused():
+    done = planned("--config", "paper=streamcloud", "peers=arrow")
+    lines = [line for line in done.stderr.splitlines() if line.startswith("millrace: ")]
+    assert done.returncode == 2 and len(lines) == 1
+    assert "streamcloud has nothing to compare with arrow; leave PEERS out, or take" in lines[0]
+
+
 def test_what_was_interrupted_as_its_data_were_made_is_measured_all_the_same(tmp_path):
-    # A job that is killed leaves its folder, and a mark of Snakemake's.
+    # A killed job leaves the folder, and Snakemake's mark.
     folder = "results/data/quick/band_join_keys"
     marks = tmp_path / ".snakemake" / "incomplete"
     for each in (tmp_path / folder, marks):
@@ -74,7 +99,7 @@ def test_a_message_says_what_is_measured_and_how_long_it_takes():
 
 
 def mapping_of(folder: Path, content: str) -> Path:
-    """Write recorded readings, and a mapping of them; returns the mapping."""
+    """Write recorded readings, and a mapping of them; return the mapping."""
     (folder / "meters.csv").write_text(content)
     mapping = folder / "mapping.yaml"
     mapping.write_text(
@@ -95,6 +120,10 @@ def test_a_mapping_replaces_the_dataset_of_its_role(tmp_path):
     ("setting", "told"),
     [
         ("profile=fast", "unknown profile 'fast'"),
+        (
+            "label=report.html",
+            "label=report.html is a file or folder that all sets of results have",
+        ),
         ("label=laptop", "label=laptop is the set of results of that profile; this one is quick"),
         pytest.param("paper=moby_dick", "unknown paper 'moby_dick'", marks=pytest.mark.full),
         pytest.param(
@@ -127,8 +156,7 @@ def refused(setting: str, told: str) -> None:
 
 
 def test_an_unknown_setting_is_refused():
-    done = planned("--config", "profil=quick")
-    assert done.returncode == 1 and "'profil' was unexpected" in done.stdout + done.stderr
+    refused("profil=quick", "there is no option 'profil'; the options are profile, paper, ")
 
 
 def test_drawing_what_was_never_measured_is_refused_in_one_line():
@@ -143,5 +171,7 @@ def test_a_timed_job_takes_the_whole_machine_and_every_other_a_part():
     assert 'register_resource("machine", 100)' in rules
     measure = rules.partition("rule measure:")[2].partition("rule ")[0]
     assert "machine=100," in measure
-    assert rules.count("machine=100,") == 1
+    peers = rules.partition('f"measure_peers_{paper}"')[2].partition("rule:")[0]
+    assert "machine=100," in peers
+    assert rules.count("machine=100,") == 2
     assert 'setdefault("machine", 1)' in (ROOT / "workflow" / "Snakefile").read_text()

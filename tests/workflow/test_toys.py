@@ -1,7 +1,7 @@
-"""A family and a paper from outside, through plan, measure, judge, draw and report.
+"""An external family and paper, through plan, measure, judge, draw and report.
 
-The files are those that CONTRIBUTING.md shows; a copy of the family under another name stands
-beside it, so that one sees what a change leaves alone. No file of the repository is touched.
+The files are those that CONTRIBUTING.md shows. A copy of the family under another name is added, to
+show which results a change leaves alone. No file of the repository is touched.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 from tests import hanging
 
-# One after the other, on one worker: they share a folder and tell a story.
+# One after the other, on one worker: the tests share a folder and depend on their order.
 pytestmark = [pytest.mark.xdist_group("toys"), pytest.mark.timeout(600)]
 
 PAPERS = "toy_paper,other_paper"
@@ -44,7 +44,7 @@ def assert_made(done) -> None:
 
 
 def jobs(folder: Path) -> dict[str, int]:
-    """Return what a run would do now: rule to number of jobs."""
+    """Return the jobs of a run in the present state: rule to number of jobs."""
     done = run(folder, "--dry-run")
     assert_made(done)
     table = done.stdout.partition("Job stats:\n")[2].partition("\n\n")[0].splitlines()[2:]
@@ -59,9 +59,9 @@ def measured(folder: Path) -> list[str]:
 
 
 def edit(path: Path, old: str, new: str) -> str:
-    """Change a file and its length, and return how it was.
+    """Change a file and the file's length, and return the old content.
 
-    Python tells bytecode that is stale by the second of the file's last change and by its length: a
+    Python recognizes stale bytecode by the second of the file's last change and by the length: a
     run takes less than a second here.
     """
     text = path.read_text()
@@ -75,7 +75,7 @@ def raw_files(folder: Path, group: str) -> list[Path]:
 
 
 def rows_of(file: Path, reference: bool = False) -> list[dict]:
-    """Return the rows of a file: its own, or that of the setting which every process measures."""
+    """Return the regular rows of a file, or those of the setting that every process measures."""
     rows = [line for line in map(json.loads, file.read_text().splitlines()) if "family" in line]
     return [row for row in rows if (row["phase"] == "reference") is reference]
 
@@ -112,12 +112,15 @@ def test_both_papers_are_judged_on_their_own(folder):
 
 def test_panels_are_drawn_and_the_page_has_a_section_for_each(folder):
     drawn = folder / "results/tiny/figures/toy_paper"
-    for stem in ("fig_01a", "fig_01a_extended", "fig_08", "fig_08_extended"):
+    for stem in ("fig_01a", "fig_08"):
         for kind in ("pdf", "svg", "png", "csv"):
             assert (drawn / f"{stem}.{kind}").stat().st_size > 0
-    page = (folder / "results/tiny/report.html").read_text()
+    pages = [
+        (folder / f"results/tiny/{paper}.html").read_text()
+        for paper in ("toy_paper", "other_paper")
+    ]
     for anchor in ("toy_paper-1a", "toy_paper-8", "other_paper-1a", "other_paper-8"):
-        assert page.count(f'id="{anchor}"') == 1
+        assert "".join(pages).count(f'id="{anchor}"') == 1
     front = (folder / "results/report.html").read_text()
     assert 'href="tiny/report.html"' in front
 
@@ -177,19 +180,19 @@ def test_an_edited_operator_measures_its_groups_again_and_no_others(folder):
     ring = folder / "operators/echo/ring.py"
     before = edit(ring, *EDIT)
     assert measured(folder) == ["echo"]
-    # That all is as before then, the next edit shows: it measures one other group.
+    # The next edit shows that everything is restored: it measures one other group.
     ring.write_text(before)
 
 
-# The runner's own tests see in each run of the tests that rows are kept aside and not mixed.
+# In each run of the tests, the runner's tests show that rows are kept aside and not mixed.
 @pytest.mark.full
 def test_what_was_measured_before_an_edit_is_kept_aside(folder):
     ring = folder / "operators/echo/ring.py"
     (old,) = raw_files(folder, "echo")
     before, unedited = old.read_bytes(), edit(ring, *EDIT)
-    # Up to the verdicts: that all of it is drawn was seen before.
+    # Up to the verdicts: an earlier test covers drawing everything.
     assert_made(run(folder, "results/tiny/claims/toy_paper.json"))
-    # Whole, and not mixed in.
+    # Complete, and not mixed in.
     assert old.read_bytes() == before
     (new,) = [file for file in raw_files(folder, "echo") if file != old]
     keys = [{row["key"] for row in rows_of(file)} for file in (old, new)]

@@ -1,6 +1,6 @@
-"""``millrace bench`` of reorder buffers and worklists, with the options as its issue spells them.
+"""``millrace bench`` of reorder buffers and worklists, with the options as in the issue.
 
-That of pipelines needs data: ``tests/experiments/families/pipeline/test_pipeline_bench.py``.
+The bench of pipelines needs data: ``tests/experiments/families/pipeline/test_pipeline_bench.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Families that are called alike: one operator on the command line, told apart by the variant."""
+"""Families with the same command-line name: the variant tells which one is meant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments import finding, soak
+from experiments import discovery, soak
 from experiments.cli import main
 from experiments.commands import bench
 from experiments.commands.arguments import make_parser
@@ -69,7 +69,7 @@ def test_bench_tells_by_the_variant_which_family_is_meant(monkeypatch):
 def test_bench_takes_one_thread_of_a_join_that_has_one(monkeypatch):
     spec, _ = spec_of(monkeypatch, "join", "im-tree", "--set", "threads=1", "window=64")
     assert spec.variants == [("im-tree", {"window": "64"})]
-    # Of several, those that have more take them.
+    # With several variants, the setting goes to those that have more than one thread.
     spec, _ = spec_of(monkeypatch, "join", "im-tree", "round-robin", "--set", "threads=3")
     assert spec.variants == [("im-tree", {}), ("round-robin", {"threads": "3"})]
     with pytest.raises(UsageError, match="im-tree has one thread, received threads=2; more are fo"):
@@ -85,7 +85,8 @@ def test_bench_says_a_family_as_it_takes_it(monkeypatch, capsys):
         "family": "theta_join", "variant": "scale-join", "dataset": None, "settings": {"ahead": 3},
         "threads": 4, "throughput_tps": 1.0, "samples": [1.0], "latency_ms": None, "tuples": 5,
         "seconds": 5.0, "outputs": 1, "digest": "0", "valid": True, "oversubscribed": True,
-        "saturated": False, "noisy": False,
+        "saturated": False, "noisy": False, "peak_rss_bytes": None,
+        "state_bytes": None,
     }  # fmt: skip
     monkeypatch.setattr(bench, "ensure_dataset", lambda *given: None)
     monkeypatch.setattr(bench, "measure_each", lambda spec: [dict(result)])
@@ -98,7 +99,7 @@ def test_bench_says_a_family_as_it_takes_it(monkeypatch, capsys):
 def test_help_of_bench_has_the_names_and_takes_the_ids(capsys):
     assert main(["bench", "--help"]) == 0
     words = " ".join(capsys.readouterr().out.split())
-    names = sorted({registry.called(family) for family in finding.benched()})
+    names = sorted({registry.called(family) for family in discovery.benched()})
     assert "join" in names and "theta_join" not in names
     assert f"one of {', '.join(names)} " in words
     refused(capsys, ["bench", "joins", "x"], "'joins'", "'join'", "'theta_join'")
@@ -200,7 +201,7 @@ def run(options):
 
 
 def test_families_from_outside_that_are_called_alike(tmp_path):
-    """Two families of a folder elsewhere, each with a form, and a third without one."""
+    """Two families of an external folder, each with a form, and a third without one."""
     written = [p for p in hanging.write_toys(tmp_path) if "echo" in str(p.relative_to(tmp_path))]
     for family, variant in (("reverb", "hall"), ("mirror", "flat")):
         for path in written:

@@ -1,4 +1,4 @@
-"""The log of a job: what is kept, what is only shown, and how a job ends."""
+"""The log of a job: stored output, output that is only shown, and the end of a job."""
 
 from __future__ import annotations
 

@@ -1,36 +1,36 @@
-"""The families that are measured are the folders there are."""
+"""The measured families are the folders present."""
 
 from __future__ import annotations
 
 import pytest
 
-from experiments import families, finding
+from experiments import discovery, families
 from operators import registry
 from operators.contract import UsageError
 
 
 def test_a_family_is_benched_or_replayed_when_its_folder_says_how():
-    assert {"aggregation", "gate"} <= set(finding.benched())
-    assert "aggregation" in finding.replayed()
-    assert "gate" not in finding.replayed()
-    assert list(finding.benched()) == sorted(finding.benched())
+    assert {"aggregation", "gate"} <= set(discovery.benched())
+    assert "aggregation" in discovery.replayed()
+    assert "gate" not in discovery.replayed()
+    assert list(discovery.benched()) == sorted(discovery.benched())
 
 
 def test_a_stray_folder_and_a_module_that_replays_share_are_no_replays(tmp_path, monkeypatch):
     (tmp_path / "gate" / "__pycache__").mkdir(parents=True)
-    folders = [tmp_path, *finding._folders(finding.REPLAY)]
-    monkeypatch.setattr(finding, "_folders", lambda package: folders)
+    folders = [tmp_path, *discovery._folders(discovery.REPLAY)]
+    monkeypatch.setattr(discovery, "_folders", lambda package: folders)
     monkeypatch.setattr(registry, "family_names", lambda: ("aggregation", "gate", "keys"))
-    assert finding.replayed.__wrapped__() == ("aggregation",)
+    assert discovery.replayed.__wrapped__() == ("aggregation",)
 
 
 def test_every_family_that_is_measured_is_one_of_the_operators():
-    for family in finding.benched():
+    for family in discovery.benched():
         assert family in registry.family_names()
         assert any(variant.bench for variant in registry.variants(family))
 
 
-@pytest.mark.parametrize("family", finding.benched())
+@pytest.mark.parametrize("family", discovery.benched())
 def test_every_benched_variant_has_a_bench(family):
     for variant in registry.variants(family):
         bench = families.make(variant)
@@ -38,9 +38,9 @@ def test_every_benched_variant_has_a_bench(family):
 
 
 def test_a_module_that_a_family_has_not_is_none():
-    assert finding.family_module("aggregation", "columns").QUANTITIES
-    assert finding.family_module("gate", "clocks") is None
-    assert finding.family_module("joins", "columns") is None
+    assert discovery.family_module("aggregation", "columns").QUANTITIES
+    assert discovery.family_module("gate", "clocks") is None
+    assert discovery.family_module("joins", "columns") is None
 
 
 def test_what_is_not_benched_is_refused_with_the_families_there_are():

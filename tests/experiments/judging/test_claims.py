@@ -1,4 +1,4 @@
-"""The judge on invented rows: each answer, what stands beside it, and the files it writes."""
+"""The judge on invented rows: each answer, the information given with it, and the files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import json
 import pytest
 
 from experiments import papers
-from experiments.judging import claims, findings, published
+from experiments.judging import claims, published
 from experiments.judging.comparators import comparators_of
+from experiments.judging.floors import BETWEEN, ENOUGH, THROUGHPUT, Floors
+from experiments.judging.pool import DIRECTIONS
 from operators.contract import UsageError
 from tests.invented import (
     MACHINE,
     PAPER,
+    equal_runs,
     judged,
     open_row,
     points_over,
@@ -71,7 +74,7 @@ def test_a_clear_ratio_with_under_two_thirds_of_the_signs_is_mixed():
     rows += points_over("13", "tumlmc", {20: (1e6, 5.0)})
     reads = BOTH | {"rivals": ["mq", "mqlf", "tumlmc"]}
     assert judged(rows, reads=reads)["direction"] == "holds"
-    # And so it is with what does not hold.
+    # The same for a statement that does not hold.
     assert judged(rows, reads=BOTH, direction="lower")["direction"] == "mixed"
 
 
@@ -89,7 +92,7 @@ def test_a_comparison_that_two_figures_share_counts_once():
 def test_figures_that_are_not_measured_are_named_together():
     found = judged(two(), figures=["14", "15", "16", "18"])
     assert (found["direction"], found["reason"]) == (
-        "cannot tell",
+        "not measured here",
         "Not measured here: figures 14 to 16 and 18.",
     )
     found = judged(two(), figures=["13", "14"])
@@ -107,12 +110,12 @@ def test_of_many_missing_points_the_first_few_are_named():
 
 def test_missing_points_are_named():
     found = judged(points_over("13", "tumlsc", {4: (1e6, 5.0)}))
-    assert found["direction"] == "cannot tell"
+    assert found["direction"] == "not measured here"
     assert "TuMLSC at 20 inputs in figure 13" in found["reason"]
     assert "MQ at 20 inputs in figure 13" in found["reason"]
 
 
-# What stands beside it.
+# The information given with an answer.
 
 
 @pytest.mark.parametrize(("value", "told"), [(1.5, "1.5"), (10, "10"), (50, "50")])
@@ -128,9 +131,11 @@ def test_the_size_of_the_paper_changes_no_direction(value, told):
 
 
 def test_the_size_of_what_is_lower_is_told_as_times_less_and_a_lost_one_as_lost():
-    assert judged(two(), **LATENCY, value=3)["size"]["text"] == "1.00 times here, 3 in the paper"
+    assert (
+        judged(two(), **LATENCY, value=3)["size"]["text"] == "1.00 times less here, 3 in the paper"
+    )
     rows = [open_row("13", line, 20, ms) for line, ms in (("mq", 20.0), ("tumlsc", 5.0))]
-    assert judged(rows, **LATENCY, value=3)["size"]["text"] == "4.0 times here, 3 in the paper"
+    assert judged(rows, **LATENCY, value=3)["size"]["text"] == "4.0 times less here, 3 in the paper"
     assert judged(two(), value="lost")["size"]["text"] == "2.0 times here; the text lost its own"
     assert judged(two(), value="lost", unit="t/s")["size"] is None
 
@@ -140,7 +145,7 @@ def test_the_regime_caps_nothing(cores):
     holds, fails = judged(two(cores=cores)), judged(two(mq=4e6, cores=cores))
     assert (holds["direction"], fails["direction"]) == ("holds", "does not hold")
     assert holds["regime"]["text"] == f"21 threads on {cores} cores; the paper's machine has 24"
-    assert holds["regime"]["crowded"] == (cores == 2)
+    assert holds["regime"]["oversubscribed"] == (cores == 2)
     assert fails["reason"].startswith(
         "Does not hold on 2 cores" if cores == 2 else "Does not hold:"
     )
@@ -170,30 +175,31 @@ def test_what_requires_a_core_for_each_thread_is_judged_where_they_have_one():
         ]
         return judged(rows, **asked, reads=reads)
 
-    # 2, 3 and 21 threads: what has no core for each is not read, and said to be lacking.
+    # 2, 3 and 21 threads: a setting with more threads than cores is not read, and reported as
+    # missing.
     found = over([1, 2, 20], cores=4)
     assert (found["direction"], found["ratio"]) == ("holds", pytest.approx(1.5))
     assert found["missing"] == ["a core for each of 21 threads in figure 15"]
-    assert found["regime"]["threads"] == 3 and not found["regime"]["crowded"]
-    # With as many cores as there are threads all of it is read.
+    assert found["regime"]["threads"] == 3 and not found["regime"]["oversubscribed"]
+    # With as many cores as threads everything is read.
     found = over([1, 2, 20], cores=21)
     assert (found["direction"], found["missing"]) == ("does not hold", [])
-    # Where nothing has a core for each, nothing is told.
+    # If no setting has a core for each thread, there is no answer.
     found = over("all", cores=1)
-    assert (found["direction"], found["regime"]) == ("cannot tell", None)
+    assert (found["direction"], found["regime"]) == ("not measured here", None)
     assert found["reason"].startswith("Not measured here: a core for each of 2 threads in figure ")
     rows = two(cores=2)
     found = judged(rows, core_per_thread="required")
     assert found["reason"] == ("Not measured here: a core for each of 21 threads in figure 13.")
-    # What is missing in the rows is not what the cores lack.
+    # Rows that are missing are not reported as missing cores.
     assert "10 inputs in figure 15" in str(over([1, 10, 20], cores=4)["missing"])
 
 
 def test_the_evidence_caps_nothing_either():
     found = judged(two(noisy=True))
     assert (found["direction"], found["evidence"]["noisy"]) == ("holds", 1.0)
-    assert found["evidence"]["text"] == "3 processes, 2 of 2 points noisy, all kept up"
-    assert judged(two())["evidence"]["text"] == "3 processes, none noisy, all kept up"
+    assert found["evidence"]["text"] == "3 processes, 2 of 2 points noisy, none fell behind"
+    assert judged(two())["evidence"]["text"] == "3 processes, none noisy, none fell behind"
 
 
 def test_a_count_has_neither_noise_nor_regime():
@@ -213,38 +219,58 @@ def test_a_count_has_neither_noise_nor_regime():
 
 def test_all_published_claims_are_judged_and_written(tmp_path):
     # Four processes: two choose the best ratio, and two judge it.
-    files = write_raw(tmp_path / "raw", paper_rows(cores=64, repetitions=4))
+    rows = [*paper_rows(cores=64, repetitions=4), *equal_runs(cores=64)]
+    files = write_raw(tmp_path / "raw", rows)
     output = tmp_path / "claims" / f"{PAPER}.json"
     written = claims.judge(PAPER, files, output)
     assert json.loads(output.read_text("utf-8")) == json.loads(json.dumps(written))
     for claim in written["claims"]:
         assert claim["reason"].endswith(".")
         shown = claim["comparator"] == "absolute"
-        assert claim["direction"] == ("cannot tell" if shown else "holds"), claim["reason"]
+        assert claim["direction"] == ("not measured here" if shown else "holds"), claim["reason"]
         assert claim["missing"] == []
-    assert written["answers"] == {"holds": 14, "does not hold": 0, "mixed": 0, "cannot tell": 0}
-    assert written["headline"] == "14 findings: 14 hold here"
+    assert written["answers"] == dict.fromkeys(DIRECTIONS, 0) | {"holds": 15}
+    assert written["headline"] == "15 findings: 15 hold here"
     assert [(output.parent / file).resolve() for file in written["raw_files"]] == sorted(files)
     about = [written[name] for name in ("paper", "profiles", "processes", "machine", "cores")]
     assert about == [PAPER, ["quick"], 4, MACHINE, 64]
 
 
 def test_two_cores_change_badges_and_no_answer(tmp_path):
-    files = write_raw(tmp_path / "raw", paper_rows(cores=2))
+    files = write_raw(tmp_path / "raw", [*paper_rows(cores=2), *equal_runs(cores=2)])
     written = claims.judge(PAPER, files, tmp_path / "claims.json")
-    assert written["headline"] == "14 findings: 14 hold here"
-    regimes = {claim["regime"]["crowded"] for claim in written["claims"] if claim["regime"]}
+    assert written["headline"] == "15 findings: 15 hold here"
+    regimes = {claim["regime"]["oversubscribed"] for claim in written["claims"] if claim["regime"]}
     assert regimes == {True}
 
 
 def test_the_floors_of_noise_are_written(tmp_path):
-    rows = two() + [
-        row("13", "mq", 20, repetition=n, phase="equal", throughput_tps=1.1e6) for n in (1, 2)
-    ]
-    written = claims.judge(PAPER, write_raw(tmp_path, rows), tmp_path / "claims.json")
-    (told,) = written["floors"]
-    assert (told["of"], told["crowded"], told["pairs"]) == ("throughput", False, 2)
-    assert told["factor"] == pytest.approx(1.1)
+    own = write_raw(tmp_path / "own", two())
+    others = write_raw(tmp_path / "others", equal_runs(1.1, latency=1.5))
+    written = claims.judge(PAPER, own, tmp_path / "claims.json", [*own, *others])
+    told = {(each["of"], each["oversubscribed"]): each for each in written["floors"]}
+    assert set(told) == {(kind, False) for kind in (THROUGHPUT, "latency", BETWEEN)}
+    assert told[THROUGHPUT, False]["factor"] == pytest.approx(1.1)
+    assert (told["latency", False]["factor"], told["latency", False]["pairs"]) == (
+        pytest.approx(1.5),
+        2 * ENOUGH,
+    )
+    # A round trip through JSON preserves the floors.
+    assert (
+        Floors.of_records(json.loads(json.dumps(written["floors"]))).records() == written["floors"]
+    )
+    # The paper's rows alone would allow no answer.
+    alone = claims.judge(PAPER, own, tmp_path / "alone.json")
+    clear = [sum(each["direction"] != "cannot tell" for each in found["claims"])
+             for found in (written, alone)]  # fmt: skip
+    assert clear[0] > clear[1]
+
+
+def test_floors_of_several_machines_are_none(tmp_path):
+    own = write_raw(tmp_path / "own", two())
+    others = write_raw(tmp_path / "others", equal_runs(machine="another"))
+    with pytest.raises(UsageError, match="raw results of 2 machines"):
+        claims.judge(PAPER, own, tmp_path / "claims.json", [*own, *others])
 
 
 def test_claims_and_findings_are_listed_before_and_after_they_are_judged(tmp_path):
@@ -269,57 +295,3 @@ def test_missing_and_broken_verdicts_are_told_apart(tmp_path):
     broken.write_text("{")
     with pytest.raises(UsageError, match="cannot read verdicts"):
         claims.read_verdicts(broken)
-
-
-# Findings.
-
-
-@pytest.mark.parametrize(
-    ("directions", "answer"),
-    [
-        (["holds", "cannot tell", "holds"], "holds"),
-        (["does not hold", "cannot tell"], "does not hold"),
-        (["holds", "does not hold"], "mixed"),
-        (["holds", "mixed"], "mixed"),
-        (["mixed"], "mixed"),
-        (["cannot tell", "cannot tell"], "cannot tell"),
-        ([], "cannot tell"),
-    ],
-)
-def test_the_answer_of_a_finding(directions, answer):
-    assert findings.answer_of(directions) == answer
-
-
-def judged_claim(name, direction, **given):
-    said = {"id": name, "kind": "result", "repeats": None, "comparator": "ordering", "size": None,
-            "direction": direction, "ratio": 2.0, "interval": None, "interval_kind": None,
-            "pairs": {}, "regime": name, "evidence": None}  # fmt: skip
-    return said | given
-
-
-def test_only_results_that_repeat_no_other_count():
-    members = [
-        judged_claim("again", "does not hold", repeats="first"),
-        judged_claim("hoped", "does not hold", kind="expectation", size={"text": "twice"}),
-        judged_claim("untold", "cannot tell"),
-        judged_claim("theirs", "cannot tell", comparator="absolute"),
-        judged_claim("first", "holds"),
-    ]
-    asked = [
-        published.Finding(
-            id="one", question="Is it?", statements=tuple(each["id"] for each in members)
-        )
-    ]
-    (found,) = findings.findings_of(PAPER, asked, members)
-    assert (found["direction"], found["finding"], found["kind"]) == ("holds", "Is it?", "result")
-    assert (found["counted"], found["leading"]) == (["untold", "first"], "first")
-    assert (found["regime"], found["size"]) == ("first", {"text": "twice"})
-    assert found["statements"] == ["again", "hoped", "untold", "theirs", "first"]
-
-
-def test_a_question_without_a_result_stays_out_of_the_headline():
-    members = [judged_claim("made", "holds", kind="definition")]
-    asked = [published.Finding(id="one", question="Is it?", statements=("made",))]
-    (found,) = findings.findings_of(PAPER, asked, members)
-    assert (found["kind"], found["direction"], found["counted"]) == ("definition", "holds", [])
-    assert findings.headline(findings.tally([found])) == "0 findings: none"

@@ -20,10 +20,14 @@ from experiments.judging.claim_types import (
 )
 from experiments.judging.comparators import COMPARATORS, comparators_of
 from experiments.judging.published import (
+    Asked,
+    Because,
     Finding,
+    FirstScreen,
     Hardware,
     NotJudged,
     Published,
+    Scaling,
     read_published,
 )
 from operators.core.sources import ROOT
@@ -45,7 +49,7 @@ def sections_of(page: str) -> dict[str, str]:
 
 
 def own_page(paper: str) -> str:
-    """Return the page of a paper's own comparators; empty where it has none."""
+    """Return the page of a paper's special comparators; empty if there is none."""
     path = papers.published_file(paper).with_name("claims.md")
     return path.read_text("utf-8") if path.is_file() else ""
 
@@ -55,6 +59,10 @@ RECORDS = {
     "The file": Published,
     "Hardware": Hardware,
     "A finding": Finding,
+    "What a finding asks": Asked,
+    "Why a finding fails here": Because,
+    "What a series gains": Scaling,
+    "The first screen": FirstScreen,
     "A statement that is not judged": NotJudged,
     "Every claim": Claim,
 }
@@ -71,12 +79,12 @@ def described(kind, prefix=""):
 
 
 def described_claim(kind):
-    """Return the fields of a kind of claim, those that it reads too."""
+    """Return the fields of a kind of claim, including the fields under ``reads``."""
     return described(kind) | described(fields.fields_of(kind)["reads"][1], "reads.")
 
 
 def rows(section, sections=SECTIONS):
-    """Return the same as a page has it."""
+    """Return the same from a page."""
     return {
         name: (types, DEFAULTS.get(default, default))
         for name, types, default, _ in ROW.findall(sections[section])
@@ -96,7 +104,7 @@ def test_the_page_has_what_claims_share():
 
 
 def own_comparators(paper: str) -> dict[str, Comparator]:
-    """Return the comparators that a paper alone has."""
+    """Return the comparators that only this paper has."""
     found = comparators_of(paper)
     return {name: found[name] for name in found if name not in COMPARATORS}
 
@@ -111,7 +119,7 @@ ONCE = [
 
 
 def assert_described(page: str, name: str, comparator: Comparator) -> None:
-    """Hold the section of a comparator against the type of its claims."""
+    """Compare the section of a comparator with the type of the comparator's claims."""
     kind, sections = comparator.claim, sections_of(page)
     shared = Comparison if issubclass(kind, Comparison) else Claim
     added = described_claim(kind).items() - described_claim(shared).items()
@@ -162,7 +170,8 @@ def test_the_example_of_a_comparator_is_a_claim_of_its_paper(owner, name, tmp_pa
     asked = {**claim_about(direction=None), **example}
     assert example["comparator"] == name
     path = tmp_path / "published.yaml"
-    path.write_text(yaml.safe_dump({**written(paper), "claims": [asked], "findings": []}))
+    alone = {**written(paper), "claims": [asked], "findings": []}
+    path.write_text(yaml.safe_dump({**alone, "first_screen": None}))
     monkeypatch.setattr(papers, "published_file", lambda paper: path)
     (claim,) = read_published(paper).claims
     assert isinstance(claim, comparators_of(paper)[name].claim)

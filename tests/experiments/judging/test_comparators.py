@@ -1,16 +1,14 @@
-"""Each comparator on invented rows, up to the answer it leads to."""
+"""Each comparator on invented rows, up to the resulting answer."""
 
 from __future__ import annotations
 
 import pytest
 
-from experiments.judging.floors import Floors
-from experiments.records.statistics import Floor
 from operators.contract import UsageError
-from tests.invented import judged, open_row, points_by_rate, points_over, row, two
+from tests.invented import floors, judged, open_row, points_by_rate, points_over, row, two
 
-# Of what is equal by construction something must say that it is not measured better than that.
-FLOOR = Floors({(kind, False): Floor(1.02, 20) for kind in ("throughput", "latency")})
+# Equal runs must show how small a difference can be measured.
+FLOOR = floors(1.02)
 
 
 def over_inputs(variant="mq", repetitions=3, **throughputs):
@@ -30,11 +28,12 @@ def over(comparator, direction, tolerance=None, **given):
     [
         ({"n1": 1e6, "n8": 2e6, "n20": 3e6}, "rises", "holds"),
         ({"n1": 1e6, "n8": 2e6, "n20": 3e6}, "falls", "does not hold"),
-        # The last against the first, and nothing else.
+        # The last compared with the first, and nothing else.
         ({"n1": 1e6, "n8": 3e6, "n20": 2e6}, "rises", "holds"),
-        ({"n1": 1e6, "n8": 3e6, "n20": 1e6}, "rises", "cannot tell"),
-        ({"n1": 1e6, "n2": 9e6, "n8": 0.1e6, "n20": 1.01e6}, "falls", "cannot tell"),
-        ({"n1": 1e6}, "rises", "cannot tell"),
+        ({"n1": 1e6, "n8": 3e6, "n20": 1e6}, "rises", "does not hold"),
+        ({"n1": 1e6, "n2": 9e6, "n8": 0.1e6, "n20": 1.01e6}, "falls", "does not hold"),
+        ({"n1": 1e6, "n8": 3e6, "n20": 1.04e6}, "rises", "cannot tell"),
+        ({"n1": 1e6}, "rises", "not measured here"),
         # Near: within the tolerance of 1.5, outside of it, and across its end.
         ({"n1": 1.0e6, "n8": 9e6, "n20": 1.1e6}, "near", "holds"),
         ({"n1": 1.0e6, "n8": 1e6, "n20": 4.0e6}, "near", "does not hold"),
@@ -46,9 +45,8 @@ def over(comparator, direction, tolerance=None, **given):
 def test_monotone(points, way, direction, cores):
     by_inputs = {int(name[1:]): (value, 5.0) for name, value in points.items()}
     rows = points_over("13", "mq", by_inputs, cores=cores)
-    crowded = Floors({("throughput", True): Floor(1.02, 20), **FLOOR.floors})
-    found = judged(rows, floor=crowded, **over("monotone", way, 1.5))
-    # Threads that share cores are told beside it and change nothing.
+    found = judged(rows, floor=FLOOR, **over("monotone", way, 1.5))
+    # Threads that share cores are reported, but change nothing.
     assert found["direction"] == direction
 
 
@@ -67,7 +65,7 @@ def test_a_value_that_no_point_of_a_curve_has_is_missed():
     assert (found["direction"], found["missing"]) == ("holds", ["MQ at 7 inputs in figure 13"])
     asked["reads"]["at"] = {"query": "w-OS", "inputs": "all"}
     assert judged(rows, **asked)["missing"] == ["MQ at query w-OS in figure 13"]
-    # What is read at all values is read at those that are there.
+    # "all" reads the values present.
     asked["reads"]["at"] = {"query": "k-OS", "inputs": "all"}
     assert judged(rows, **asked)["missing"] == []
 
@@ -91,7 +89,7 @@ def test_how_straight_a_line_is_is_told_and_judges_nothing(points, share):
 def test_what_is_near_has_the_floor_to_keep_off_its_ends():
     rows = over_inputs(n1=1e6, n20=1.4e6)
     assert judged(rows, floor=FLOOR, **over("monotone", "near", 1.5))["direction"] == "holds"
-    wide = Floors({("throughput", False): Floor(1.2, 20)})
+    wide = floors(1.2)
     assert judged(rows, floor=wide, **over("monotone", "near", 1.5))["direction"] == "cannot tell"
     near = over("monotone", "near", 1.25)
     assert judged(rows, floor=FLOOR, **near)["direction"] == "does not hold"
@@ -102,10 +100,11 @@ def test_what_is_near_has_the_floor_to_keep_off_its_ends():
     [
         ({0.1: 9.0, 0.7: 3.0, 1.1: 90.0}, "holds"),
         ({0.1: 3.0, 0.7: 9.0, 1.1: 90.0}, "does not hold"),
-        # Whatever comes later: it falls at first.
+        # Only the beginning matters: it falls at first.
         ({0.1: 9.0, 0.3: 3.0, 0.7: 30.0}, "holds"),
-        ({0.1: 9.0, 0.7: 9.0, 1.1: 8.0}, "cannot tell"),
-        ({0.7: 3.0, 1.1: 2.0}, "cannot tell"),
+        ({0.1: 9.0, 0.7: 9.0, 1.1: 8.0}, "does not hold"),
+        ({0.1: 9.0, 0.7: 8.6, 1.1: 8.0}, "cannot tell"),
+        ({0.7: 3.0, 1.1: 2.0}, "not measured here"),
     ],
 )
 def test_falls_at_first(curve, direction):
@@ -153,21 +152,21 @@ def test_processes_of_one_group_are_not_said_to_be_paired():
     [
         (2.0, 1.1, "holds"),
         (0.5, 1.1, "holds"),
-        (1.05, 1.02, "holds"),
-        # No clearer than noise and within 1.25: the two are alike.
+        (1.1, 1.02, "holds"),
+        # A difference within 1.25 that is not clearer than noise: the two are alike.
         (1.05, 1.1, "does not hold"),
         (1.05, 1.3, "cannot tell"),
     ],
 )
 def test_what_differs_is_not_alike(ratio, factor, direction):
-    noise = Floors({("throughput", False): Floor(factor, 20)})
+    noise = floors(factor)
     assert (
         judged(two(tumlsc=ratio * 1e6), floor=noise, direction="differs")["direction"] == direction
     )
 
 
 def processes(**ratios):
-    """Return rows of MQ and others over it, from ratios by process."""
+    """Return rows of MQ and others, with the given ratios by process."""
     found = []
     for line, values in {"mq": [1.0] * len(next(iter(ratios.values()))), **ratios}.items():
         for process, ratio in enumerate(values, start=1):
@@ -199,7 +198,7 @@ def test_best_ratio(ratio, direction, told):
 
 
 def test_the_best_is_chosen_by_some_and_judged_by_others():
-    # TuMLMC is the best in processes 1 and 3, by accident: in the others it is the slower one.
+    # TuMLMC is the best in processes 1 and 3, by accident: in the others it is slower.
     rows = processes(tumlsc=[2.0] * 4, tumlmc=[8.0, 0.5, 8.0, 0.5])
     found = judged(rows, **BEST)
     assert (found["direction"], found["ratio"]) == ("does not hold", pytest.approx(0.5))
@@ -222,7 +221,7 @@ def test_where_few_were_run_again_processes_choose_and_judge():
     found = judged(rows, **BEST)
     assert "chosen on odd processes, judged on even ones" in found["reason"]
     assert found["ratio"] == pytest.approx(0.5)
-    # And of a single process, in which one alone was run again, nothing is chosen.
+    # A single process in which only one variant was run again gives no choice either.
     one = [each for each in rows if each["repetition"] == 1]
     assert "a single value cannot both choose and judge" in judged(one, **BEST)["reason"]
 
@@ -265,7 +264,7 @@ def test_best_ratio_of_a_latency_is_the_lowest():
     ]
     found = judged(rows, **BEST, quantity="latency_ms_mean", direction="lower")
     assert (found["direction"], found["ratio"]) == ("holds", pytest.approx(0.1))
-    assert found["size"]["text"] == "10 times here, 10 in the paper"
+    assert found["size"]["text"] == "10 times less here, 10 in the paper"
 
 
 def test_every_number_of_inputs_from_two_on_is_read_where_many_are():
@@ -278,7 +277,8 @@ def test_every_number_of_inputs_from_two_on_is_read_where_many_are():
 
 @pytest.mark.parametrize(("cores", "read"), [(2, 4), (9, 8), (32, 20)])
 def test_the_most_inputs_that_leave_a_core_for_each_thread_are_read(cores, read):
-    # An output thread comes on top of the inputs; on two cores not even the fewest leave one.
+    # An output thread is added to the inputs; on two cores even the fewest inputs leave no core for
+    # it.
     reads = {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": {"from": 4}}}
     rows = points_over("13", "mq", {n: (1e6, 5.0) for n in (1, 4, 8, 20)}, cores=cores)
     rows += points_over("13", "tumlsc", {n: (n * 1e6, 5.0) for n in (1, 4, 8, 20)}, cores=cores)
@@ -287,7 +287,7 @@ def test_the_most_inputs_that_leave_a_core_for_each_thread_are_read(cores, read)
 
 
 def test_the_time_a_tuple_takes_may_be_what_rises_on_a_line():
-    # One over it is the throughput, which lies on none.
+    # The reciprocal is the throughput, which does not lie on a line.
     cost = {n: (1e6 / (1 + n), 5.0) for n in (1, 4, 8, 20)}
     rows = points_over("7", "skip-list", cost)
     reads = {"variants": ["skip-list"], "at": {"sources": "all"}}
@@ -330,7 +330,7 @@ def test_figures_are_compared_in_pairs():
         "MQ, 1 input: K-OI over k-OI",
     ]
     assert [part["agrees"] for part in found["parts"]] == [True, False]
-    # Half as high and twice as high: higher by a hair, and mixed.
+    # Half as high and twice as high: slightly higher on average, and mixed.
     assert found["direction"] == "mixed"
 
 
@@ -353,10 +353,10 @@ def test_an_absolute_value_is_shown_and_not_judged():
     reads = {"variants": ["mq"], "at": {"inputs": 20}}
     claim = {"comparator": "absolute", "direction": None, "value": 1.5e6, "unit": "t/s"}
     found = judged(two(mq=3e6), **claim, reads=reads)
-    assert (found["direction"], found["ratio"]) == ("cannot tell", None)
+    assert (found["direction"], found["ratio"]) == ("not measured here", None)
     assert found["size"]["here"] == pytest.approx(3e6, rel=0.02)
-    assert found["size"]["text"] == "3.03 M t/s here, 1.5 M in the paper"
-    assert "a value of another machine is shown and not judged" in found["reason"]
+    assert found["size"]["text"] == "3.03 M t/s here, 1.5 M t/s in the paper"
+    assert "the value of another machine, shown beside" in found["reason"]
 
 
 def test_a_curve_over_nothing_and_one_over_what_points_do_not_have_are_refused():

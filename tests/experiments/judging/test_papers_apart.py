@@ -1,4 +1,4 @@
-"""Two papers with figures of the same ids, two machines, two sources: nothing of them is mixed."""
+"""Two papers with equal figure ids, two machines, two sources: nothing is mixed."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from tests.invented import (
     PAPER,
     as_in_the_paper,
     claim_about,
+    floors,
     points_of_durations,
     points_over,
     row,
@@ -51,7 +52,7 @@ def test_figures_of_one_id_in_two_papers_never_mix_points():
     ours, theirs = gather(rows, DECLARED["8"]), gather(rows, THEIRS)
     assert throughputs(ours) == {(PAPER, "8", "mq", 1e6)}
     assert throughputs(theirs) == {(SECOND, "8", "mq", 4e6), (SECOND, "8", "tumlsc", 8e6)}
-    assert not {point.place for point in ours} & {point.place for point in theirs}
+    assert not {point.identity for point in ours} & {point.identity for point in theirs}
 
 
 def test_two_papers_that_show_the_same_setting_share_its_rows_and_not_its_points():
@@ -60,7 +61,7 @@ def test_two_papers_that_show_the_same_setting_share_its_rows_and_not_its_points
     ours = gather(rows, DECLARED["13"])
     assert {point.paper for point in theirs} == {SECOND}
     assert [point.values for point in theirs] == [point.values for point in ours]
-    assert not {point.place for point in ours} & {point.place for point in theirs}
+    assert not {point.identity for point in ours} & {point.identity for point in theirs}
 
 
 def test_each_paper_is_judged_by_its_own_figures(tmp_path, monkeypatch):
@@ -89,7 +90,7 @@ def test_judging_one_paper_leaves_the_verdicts_on_the_other_alone(tmp_path, monk
     assert judged and None not in judged
     asked = {finding["paper"] for finding in claims.list_findings(folder)}
     assert asked == set(papers.paper_names())
-    # Of one that is judged and one that is not, both are listed.
+    # One paper is judged and the other is not: both are listed.
     (folder / f"{PAPER}.json").unlink()
     told = claims.list_claims(folder)
     assert {claim["direction"] is None for claim in told if claim["paper"] == PAPER} == {True}
@@ -103,7 +104,7 @@ def test_panels_go_through_judge_and_reasons(tmp_path, monkeypatch):
     join(monkeypatch, tmp_path)
     rows = two() + points_over(THEIRS, "mq", {20: (1e6, 5.0)})
     rows += points_over(THEIRS, "tumlsc", {20: (2e6, 5.0)})
-    (_, found) = claims.judge_paper(SECOND, rows)
+    (_, found) = claims.judge_paper(SECOND, rows, floors())
     # Figures 8a and 10c show the same runs, which count once.
     assert (found["direction"], found["missing"], len(found["parts"])) == ("holds", [], 2)
     (_, found) = claims.judge_paper(SECOND, two())
@@ -146,7 +147,7 @@ def test_a_paper_that_is_not_there_is_an_error_that_lists_those_there_are():
         papers.paper("none")
 
 
-# What a paper brings along.
+# Modules that a paper provides.
 
 
 ALL_HOLD = Comparator(RivalComparison, lambda claim, lookup: [])
@@ -158,7 +159,7 @@ def test_a_paper_has_its_own_comparators_and_no_other_has_them(tmp_path, monkeyp
     assert comparators_of(SECOND) == COMPARATORS | {"all-hold": ALL_HOLD}
     assert {"bottleneck", "as-expected"} == comparators_of(PAPER).keys() - COMPARATORS.keys()
     (found,) = claims.judge_paper(SECOND, two())
-    assert found["direction"] == "cannot tell"
+    assert found["direction"] == "not measured here"
 
 
 def test_a_comparator_of_another_paper_is_unknown(tmp_path, monkeypatch):
@@ -211,7 +212,7 @@ def of_the_paper(name="tuples_per_core", **given):
     said = {
         "unit": "t/s", "meaning": "throughput over cores", "words": "throughput a core",
         "label": "Throughput a core", "better": "higher", "phase": "closed",
-        "of": lambda row: row["throughput_tps"] / row["cores"],
+        "compute": lambda row: row["throughput_tps"] / row["cores"],
     }  # fmt: skip
     return Quantity(name, **said | given)
 
@@ -219,7 +220,7 @@ def of_the_paper(name="tuples_per_core", **given):
 def test_a_papers_own_quantity_is_judged_in_its_own_words(tmp_path, monkeypatch):
     asked = claim_about(figures=["5f"], quantity="tuples_per_core")
     join(monkeypatch, tmp_path, claims=[asked], quantities={"QUANTITIES": [of_the_paper()]})
-    (found,) = claims.judge_paper(SECOND, two(cores=64))
+    (found,) = claims.judge_paper(SECOND, two(cores=64), floors())
     assert (found["direction"], found["ratio"]) == ("holds", pytest.approx(2.0))
     assert found["reason"].startswith("Holds: throughput a core, k-OS, 20 inputs: ")
 

@@ -1,14 +1,12 @@
-"""Which raw rows become points of a figure, and what happens to processes, rounds and states."""
+"""Which raw rows become points of a figure, and the effect of processes, rounds and states."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import exp, hypot, log
 
 import pytest
 
 from experiments.declare import Sweep
-from experiments.judging.floors import LATENCY, THROUGHPUT, Noise, equal_pairs, floors_of
 from experiments.judging.points import at_maximum, gather, points_of_paper, rows_of
 from experiments.papers import paper
 from tests.invented import (
@@ -38,7 +36,7 @@ def test_a_closed_run_gives_throughput_and_outputs_per_tuple():
 
 
 def test_a_point_says_where_it_stands():
-    (point, _) = points_in("8", [row("8", "mq", machine="there")])
+    (point, *_) = points_in("8", [row("8", "mq", machine="there")])
     assert (point.paper, point.figure, point.machine) == (PAPER, "8", "there")
     assert (point.subject, point.variant) == ("K-OS", "mq")
     assert point.settings == {
@@ -73,7 +71,7 @@ def test_series_and_update_threads_keep_points_apart():
         ("tumlsc", 1e6),
         ("tumlsc:levels=8", 2e6),
     ]
-    # The same rows, where the setting is swept and no series of its own.
+    # The same rows in a figure that sweeps the setting instead of having a series for it.
     along = points_in(replace(DECLARED["13"], lines=("tumlsc",), sweeps=(swept,)), rows)
     along = [point for point in along if point.quantity == "throughput_tps"]
     assert [(p.variant, p.settings["levels"], p.value) for p in along] == [
@@ -101,10 +99,14 @@ def test_probes_and_equal_runs_are_no_points(phase):
     assert points_in("13", rows) == []
 
 
-def test_an_invalid_row_is_no_point():
+def test_an_invalid_row_is_no_point_but_that_its_output_was_wrong():
     bad = row("13", "mq", 4, valid=False, invalid_reason="wrong digest", digest="0bad")
     assert rows_of([bad], DECLARED["13"])
-    assert points_in("13", [bad]) == []
+    assert [(p.quantity, p.value) for p in points_in("13", [bad])] == [("right_outputs", 0.0)]
+    none = bad | {"digest": None, "oracle_digest": None}
+    assert points_in("13", [none]) == []
+    both = only(points_in("13", [bad, row("13", "mq", 4, round=2)]), "right_outputs")
+    assert (both.value, both.states) == (0.5, ())
 
 
 def test_processes_and_rounds_meet_in_one_point():
@@ -114,7 +116,7 @@ def test_processes_and_rounds_meet_in_one_point():
     ]
     point = only(points_in("13", rows), "throughput_tps")
     assert point.values == {(1, 1): 1e6, (1, 2): 4e6, (2, 1): 8e6}
-    # The mean over processes of the means over rounds.
+    # The mean over processes of the medians of their rounds.
     assert (point.value, point.processes) == (pytest.approx(4e6), 2)
     assert (point.spread.kind, point.spread.is_interval) == ("range of 2", False)
 
@@ -129,13 +131,13 @@ def test_a_state_of_more_than_half_of_its_runs_marks_the_point(noisy, states):
 def test_a_point_has_the_most_threads_and_the_fewest_cores():
     rows = [row("13", "mq", 4, repetition=1), row("13", "mq", 4, repetition=2, cores=2)]
     point = only(points_in("13", rows), "throughput_tps")
-    assert (point.threads, point.cores, point.crowded) == (5, 2, True)
+    assert (point.threads, point.cores, point.oversubscribed) == (5, 2, True)
 
 
 @pytest.mark.parametrize(
     ("saturated", "marked"),
     [
-        # By process and round: a second try that keeps up is enough, in half of the processes.
+        # By process and round: a second try that keeps up suffices, in half of the processes.
         ([(1, 1, True)], True),
         ([(1, 1, True), (1, 2, False)], False),
         ([(1, 1, True), (1, 2, True)], True),
@@ -150,7 +152,7 @@ def test_a_throughput_is_not_sustained_where_its_own_open_runs_did_not_keep_up(s
     ]
     point = only(points_in("13", rows), "throughput_tps")
     assert ("unsustained" in point.states) == marked
-    # At another share than the usual one nothing is said of it.
+    # At a load other than the reference load nothing is reported.
     rows = [each | {"usual_fraction": 0.5} for each in rows]
     assert "unsustained" not in only(points_in("13", rows), "throughput_tps").states
 
@@ -183,90 +185,7 @@ def test_beyond_the_maximum_the_lowest_rate_stands_in():
 # Equal runs.
 
 
-def test_the_floor_of_throughput_is_what_equal_slices_differ_by():
-    rows = [
-        row("13", "mq", 4, throughput_tps=1.0e6, round=2),
-        row("13", "mq", 4, throughput_tps=1.2e6, round=2, phase="equal"),
-    ]
-    floor = floors_of(rows).of("throughput_tps", crowded=False)
-    assert (floor.factor, floor.pairs) == (pytest.approx(1.2), 1)
-    assert floors_of(rows).of("latency_ms_mean", crowded=False) is None
-    assert floors_of(rows[:1]).floors == {}
-
-
-def test_more_threads_than_cores_have_a_floor_of_their_own():
-    rows = []
-    for inputs, tps in ((1, 1.1e6), (20, 1.5e6)):
-        rows.append(row("13", "mq", inputs, throughput_tps=1e6, cores=2))
-        rows.append(row("13", "mq", inputs, throughput_tps=tps, cores=2, phase="equal"))
-    floors = floors_of(rows)
-    alone, crowded = (floors.of("throughput_tps", each).factor for each in (False, True))
-    assert (alone, crowded) == (pytest.approx(1.1), pytest.approx(1.5))
-
-
-def test_the_floor_of_latency_is_what_equal_open_runs_differ_by():
-    rows = [open_row("13", "mq", 4, 5.0), open_row("13", "mq", 4, 6.0, phase="equal open")]
-    floors = floors_of(rows)
-    assert floors.of("latency_ms_mean", crowded=False).factor == pytest.approx(1.2)
-    assert floors.of("throughput_tps", crowded=False) is None
-
-
-def test_the_setting_that_all_processes_measure_is_compared_process_by_process():
-    rows = [
-        row("13", "mq", 4, phase="reference", repetition=n, group=f"g{n}", started_at=n,
-            throughput_tps=tps)
-        for n, tps in ((1, 1.0e6), (2, 1.1e6), (3, 1.32e6))
-    ]  # fmt: skip
-    assert [(one["repetition"], two["repetition"]) for _, one, two in equal_pairs(rows)] == [
-        (1, 2),
-        (2, 3),
-    ]
-    floors = floors_of(rows)
-    assert (floors.between.factor, floors.between.pairs) == (pytest.approx(1.2), 2)
-    # Of runs within a process it says nothing.
-    assert floors.of("throughput_tps", crowded=False) is None
-    # Measured before its sources were changed, say: of other conditions, and no equal run.
-    rows[1] |= {"key": "0" * 16}
-    assert [(one["repetition"], two["repetition"]) for _, one, two in equal_pairs(rows)] == [(1, 3)]
-
-
-@pytest.mark.parametrize(
-    "other", [{"machine": "another"}, {"repetition": 2}, {"round": 2}, {"valid": False}], ids=str
-)
-def test_equal_runs_are_of_one_round(other):
-    wrong = {"invalid_reason": "timed out"} if "valid" in other else {}
-    rows = [
-        row("13", "mq", 4, throughput_tps=1.0e6),
-        row("13", "mq", 4, throughput_tps=1.2e6, phase="equal", **other, **wrong),
-    ]
-    assert equal_pairs(rows) == []
-
-
-def test_a_difference_is_held_against_the_widest_floor_of_its_points():
-    rows = [
-        row("13", "mq", 4, throughput_tps=1.0e6),
-        row("13", "mq", 4, throughput_tps=1.2e6, phase="equal"),
-        open_row("13", "mq", 4, 5.0),
-    ]
-    points, floors = points_in("13", rows), floors_of(rows)
-    fast, slow = (only(points, each) for each in ("throughput_tps", "latency_ms_mean"))
-    assert floors.noise(fast) == floors.noise(fast, slow) == (pytest.approx(log(1.2)), 0.0)
-    # Not known, and no noise at all.
-    assert floors.noise(slow) == (0.0, 0.0)
-    assert floors.noise(only(points, "outputs_per_tuple")) == (0.0, 0.0)
-    assert {kind for kind, _ in floors.floors} == {THROUGHPUT} != {LATENCY}
-
-
-def test_rounds_average_out_what_runs_differ_by_and_not_what_processes_do():
-    noise = Noise(within=log(1.2), between=log(1.1))
-    assert noise.factor(1) == pytest.approx(exp(hypot(log(1.2), log(1.1))))
-    assert noise.factor(4) == pytest.approx(exp(hypot(log(1.2) / 2, log(1.1))))
-    assert Noise(between=log(1.1)).factor(100) == pytest.approx(1.1)
-    assert Noise().factor(3) == 1.0
-    assert noise.beside(noise) == (2 * log(1.2), 2 * log(1.1))
-
-
-# Which rows a figure shows: those of its settings, whoever asked for them.
+# The rows that a figure shows: those of the figure's settings, whoever requested them.
 
 
 def test_figures_that_show_the_same_setting_share_its_rows():
@@ -276,7 +195,7 @@ def test_figures_that_show_the_same_setting_share_its_rows():
     throughputs = [point for point in points if point.quantity == "throughput_tps"]
     assert [point.figure for point in throughputs] == ["8", "9", "14"]
     assert len({tuple(point.values.values()) for point in throughputs}) == 1
-    # And not with a figure on another query.
+    # And not by a figure on another query.
     assert not points_in("13", rows)
 
 
@@ -293,7 +212,7 @@ def test_a_figure_shows_its_own_kind_of_runs_and_no_others():
     rates = {("latency_ms_mean", share) for share in (0.3, 0.7, 1.1)}
     assert told("8") == {("input_ns", None), ("output_ns", None), ("throughput_tps", None)}
     assert told("9") == rates | {("throughput_tps", None)}
-    # One latency a setting, at the share that the profile has for all.
+    # One latency for each setting, at the load that the profile sets for all.
     assert told("14") == {("latency_ms_mean", 0.7), ("throughput_tps", None)}
 
 
@@ -353,27 +272,17 @@ def test_words_of_a_choice_are_places_of_their_own():
     assert [(p.settings["query"], p.value) for p in found] == [("k-OS", 1e6), ("w-OS", 2e6)]
 
 
-def test_a_backlog_is_no_floor_of_latency():
-    rows = [open_row("13", "mq", 4, 5.0), open_row("13", "mq", 4, 6.0, phase="equal open")]
-    rows += [
-        open_row("13", "mqlf", 4, 5.0),
-        open_row("13", "mqlf", 4, 5_000.0, phase="equal open", saturated=True),
-    ]
-    floor = floors_of(rows).of("latency_ms_mean", crowded=False)
-    assert (floor.factor, floor.pairs) == (pytest.approx(1.2), 1)
-
-
-def test_disturbed_rounds_are_left_out_where_most_were_not_disturbed():
-    def rounds(noisy):
-        return [
-            row("13", "mq", 20, round=n, throughput_tps=1e6 if bad else 2e6, noisy=bad)
-            for n, bad in enumerate(noisy, start=1)
-        ]
-
-    (mostly_quiet,) = throughputs(rounds([True, False, False, True, False]))
-    assert set(mostly_quiet.values.values()) == {2e6} and "noisy" not in mostly_quiet.states
-    (mostly_noisy,) = throughputs(rounds([True, False, True, True, False]))
-    assert len(mostly_noisy.values) == 5 and "noisy" in mostly_noisy.states
+def test_no_round_is_left_out_and_their_median_stands_for_a_process():
+    rows = [
+        row("13", "mq", 20, round=n, throughput_tps=tps, noisy=noisy, transfer_ns=way)
+        for n, (tps, noisy, way) in enumerate(
+            ((2e6, False, 60), (0.1e6, True, 60), (2.1e6, False, 270), (1.9e6, True, 60),
+             (2.2e6, False, 60)), start=1,
+        )
+    ]  # fmt: skip
+    (point,) = throughputs(rows)
+    assert len(point.values) == 5
+    assert (point.value, point.states) == (pytest.approx(2e6), ())
 
 
 def test_a_run_that_kept_up_stands_for_one_that_did_not():

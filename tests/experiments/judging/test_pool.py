@@ -1,21 +1,15 @@
-"""What is clear and what is left out, from invented rows to the answer."""
+"""Clear and omitted pairs, from invented rows to the answer."""
 
 from __future__ import annotations
 
 import pytest
 
-from experiments.judging.floors import Floors
+from experiments.judging.floors import BETWEEN, THROUGHPUT, Floors
 from experiments.judging.pool import WITHIN
-from experiments.records.statistics import Floor
-from tests.invented import DECLARED, judged, open_row, row, two
+from tests.invented import DECLARED, floors, judged, open_row, row, two
 
 PLACES = DECLARED["13"].x.values["paper"]
 LATENCY = {"quantity": "latency_ms_mean", "direction": "lower"}
-
-
-def floor(factor, kind="throughput", crowded=False):
-    """Return floors with one in them."""
-    return Floors({(kind, crowded): Floor(factor, 20)})
 
 
 def of_ratios(*ratios, **given):
@@ -27,28 +21,33 @@ def of_ratios(*ratios, **given):
     ]
 
 
-# What is clear.
+# Clear pairs.
 
 
 @pytest.mark.parametrize(
     ("ratios", "factor", "direction"),
     [
-        # From six processes on the interval decides, whatever equal runs differ by.
-        ((1.02, 1.03, 1.02, 1.03, 1.02, 1.03), 1.5, "holds"),
+        # From six processes on the confidence interval decides, regardless of the noise floor.
+        ((1.07, 1.08, 1.07, 1.08, 1.07, 1.08), 1.5, "holds"),
+        # Values within 1.05 of each other are practically equal, however certain the difference.
+        ((1.02, 1.03, 1.02, 1.03, 1.02, 1.03), 1.5, "does not hold"),
+        ((1.04, 1.06, 1.04, 1.06, 1.04, 1.06), 1.5, "cannot tell"),
+        ((0.97, 0.98, 0.97, 0.98, 0.97, 0.98), 1.5, "does not hold"),
         ((0.8, 1.3, 1.2, 0.9, 1.1, 1.2), 1.01, "cannot tell"),
-        # With fewer, all processes, and more than equal runs differ by.
+        # With fewer: all processes must agree, by more than the noise floor.
         ((1.3, 1.4, 1.2), 1.2, "holds"),
         ((1.3, 1.4, 1.2), 1.4, "cannot tell"),
         ((1.5, 1.6, 0.99), 1.1, "cannot tell"),
         ((0.7, 0.8, 0.6), 1.2, "does not hold"),
-        # A single value is held against equal runs alone; without any, nothing is.
+        # A single value is compared with the noise floor only; without enough equal runs nothing
+        # is.
         ((1.3,), 1.2, "holds"),
         ((1.3,), 1.4, "cannot tell"),
         ((9.9,), None, "cannot tell"),
     ],
 )
 def test_what_is_clear(ratios, factor, direction):
-    found = judged(of_ratios(*ratios), floor=factor and floor(factor))
+    found = judged(of_ratios(*ratios), floor=floors(factor) if factor else Floors({}))
     assert found["direction"] == direction
 
 
@@ -58,16 +57,39 @@ def test_of_one_process_every_round_must_lie_on_that_side():
         for number, ratio in enumerate((1.5, 1.6, 1.4), start=1)
         for line, tps in (("mq", 1e6), ("tumlsc", ratio * 1e6))
     ]
-    found = judged(rows, floor=floor(1.2))
+    found = judged(rows, floor=floors(1.2))
     assert (found["direction"], found["interval_kind"]) == ("holds", "3 rounds of one process")
     rows[-1]["throughput_tps"] = 0.98e6
-    assert judged(rows, floor=floor(1.2))["direction"] == "cannot tell"
+    assert judged(rows, floor=floors(1.2))["direction"] == "cannot tell"
 
 
 def test_the_reason_says_what_equal_runs_differ_by():
-    reason = judged(of_ratios(1.1, 1.2), floor=floor(1.3))["reason"]
-    assert "no interval is made, and such means of equal runs differ by up to 1.30 times" in reason
-    assert "no equal runs to hold it against" in judged(of_ratios(1.3))["reason"]
+    reason = judged(of_ratios(1.1, 1.2), floor=floors(1.3))["reason"]
+    assert "no interval is made, and such medians of equal runs differ by up to 1.30" in reason
+
+
+@pytest.mark.parametrize("kind", [THROUGHPUT, BETWEEN])
+def test_by_a_floor_of_fewer_than_twenty_pairs_nothing_is_judged(kind):
+    few = Floors({
+        place: each._replace(pairs=19) if place[0] == kind else each
+        for place, each in floors(1.01).floors.items()
+    })  # fmt: skip
+    for ratios in ((9.0,), (9.0, 9.1, 9.2)):
+        found = judged(of_ratios(*ratios), floor=few)
+        assert (found["direction"], found["floor"]) == ("cannot tell", None)
+        assert "fewer than 20 equal runs of this kind" in found["reason"]
+        assert judged(of_ratios(*ratios), floor=floors(1.01))["direction"] == "holds"
+    # A confidence interval needs no noise floor, and a count has no noise.
+    assert judged(of_ratios(*[9.0, 9.1] * 3), floor=few)["direction"] == "holds"
+
+
+def test_of_counts_any_difference_is_one():
+    rows = [
+        row("13", line, 20, outputs=outputs) for line, outputs in (("mq", 1000), ("tumlsc", 1001))
+    ]
+    for floor in (floors(1.5), Floors({})):
+        found = judged(rows, floor=floor, quantity="outputs_per_tuple")
+        assert (found["direction"], found["floor"]) == ("holds", 1.0)
 
 
 def test_the_floor_of_a_pool_is_the_mean_of_its_pairs_and_not_that_of_a_mean():
@@ -77,10 +99,9 @@ def test_the_floor_of_a_pool_is_the_mean_of_its_pairs_and_not_that_of_a_mean():
         for n in (1, 2)
         for line, tps in (("mq", 1e6), ("tumlsc", 1.3e6))
     ]
-    both = Floors({("throughput", False): Floor(1.1, 20), ("throughput", True): Floor(1.6, 20)})
     reads = {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": "all"}}
-    found = judged(rows, floor=both, reads=reads)
-    # Two equal pairs say no more than one of them: the root of 1.1 times 1.6.
+    found = judged(rows, floor=floors(1.1, oversubscribed=1.6), reads=reads)
+    # The floor of two pairs is no lower than one's: the geometric mean of 1.1 and 1.6.
     assert found["floor"] == pytest.approx((1.1 * 1.6) ** 0.5)
     assert found["direction"] == "cannot tell"
 
@@ -111,15 +132,15 @@ def test_a_pair_that_was_run_again_makes_no_second_round_of_a_pool():
     ]
     again = [row("13", line, 20, round=2, throughput_tps=9e6) for line in ("mq", "tumlsc")]
     reads = {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": "all"}}
-    found = judged(rows + again, reads=reads, floor=floor(1.2))
+    found = judged(rows + again, reads=reads, floor=floors(1.2))
     assert (found["interval"], found["ratio"]) == (None, pytest.approx((2 * 2 * 2**0.5) ** (1 / 3)))
 
 
-# What is left out.
+# Omitted pairs.
 
 
 def kept_up(line, whether, x=20, processes=(1, 2, 3), figure="13"):
-    """Return open runs at the usual rate that kept up, or did not."""
+    """Return open runs at the reference load that kept up, or did not."""
     given = {"saturated": not whether}
     return [open_row(figure, line, x, 5.0, repetition=n, **given) for n in processes]
 
@@ -155,7 +176,7 @@ def test_signs_of_those_that_alone_kept_up_count_beside_the_ratios():
         rows += kept_up("mq", True, inputs) + kept_up("tumlsc", inputs == 1, inputs)
     reads = {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": "all"}}
     found = judged(rows, reads=reads)
-    # Twice the throughput where it could be kept up, and twice it could not.
+    # Twice the throughput where both kept up; at the other two only the rival did.
     assert (found["ratio"], found["pairs"]) == (
         pytest.approx(2.0),
         {"for": 1, "of": 3, "left_out": 0},
@@ -204,9 +225,10 @@ def test_a_latency_at_saturation_is_a_backlog_and_left_out(behind):
 @pytest.mark.parametrize(
     ("gains", "direction"),
     [
-        # Three times more at half of the places and a third at the others is no "cannot tell".
+        # Three times higher at half of the settings and a third at the others is not "cannot tell".
         ((3.0, 3.0, 1 / 3, 1 / 3), "mixed"),
-        # One clear place against many does not make it mixed, and noise each way never does.
+        # One clear setting against many does not make it mixed, and noise in both directions never
+        # does.
         ((3.0, 3.0, 3.0, 3.0, 3.0, 1 / 3), "holds"),
         ((1.1, 1.05, 1 / 1.1, 1 / 1.05), "cannot tell"),
     ],
@@ -220,7 +242,7 @@ def test_a_third_of_the_pairs_clear_each_way_is_mixed(gains, direction):
     ]
     found = judged(
         rows,
-        floor=floor(1.2),
+        floor=floors(1.2),
         reads={"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": "all"}},
     )
     assert found["direction"] == direction

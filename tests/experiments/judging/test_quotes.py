@@ -1,4 +1,4 @@
-"""Every quote of every paper is the paper's own words, where its text is at hand."""
+"""Every quote of every paper is verbatim, checked if the paper's text is available."""
 
 from __future__ import annotations
 

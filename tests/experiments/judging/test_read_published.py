@@ -1,4 +1,4 @@
-"""What read_published refuses, and the findings that it makes whole."""
+"""Refusals of read_published, and the findings it adds for statements that are in none."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SLIPS = {
     "reads: {variants: [mq], rivals: [], at: {}}": "reads.rivals is empty",
     "reads: {variants: [mq], rivals: [mqlf], at: {inputs: []}}": "reads.at.inputs is empty",
     "reads: {variants: [7], rivals: [mqlf], at: {}}": "reads.variants must be text, not 7",
-    # Gains are over one thing.
+    # Gains are relative to one thing.
     "comparator: gain-ordering\nfigures: ['13', '14']\nreads: {variants: [mq], at: {}}":
         "reads gains over either reads.rivals or a setting, reads.over",
     "comparator: gain-ordering\nfigures: ['13', '14']\n"
@@ -115,6 +115,10 @@ WRONG_HEADS = {
     "findings: [{id: so, question: so, statements: []}]":
         "findings, entry 1: statements is empty",
     "findings: [{id: so, statements: [a-claim]}]": "findings, entry 1: lacks question",
+    "first_screen: {figure: '99', statements: []}": "there is no figure '99' of",
+    "first_screen: {figure: '13', statements: [a-claim, no-claim]}":
+        "unknown statement of first_screen 'no-claim'; there are: a-claim",
+    "first_screen: {statements: []}": "lacks first_screen.figure",
     "claims: [vibes]": "claim 1: a claim is a mapping of fields, not 'vibes'",
     "claims: {}": "claims must be a list, not {}",
     "variants: [mq]": r"variants must be a mapping, not \['mq'\]",
@@ -215,14 +219,27 @@ def test_a_statement_under_no_finding_is_one_of_its_own(tmp_path, monkeypatch):
     assert [each.id for each in read_published(PAPER).findings] == ["one", "two"]
 
 
+LEAST = {"statement": "one", "least": 2}
+
+
 @pytest.mark.parametrize(
     ("findings", "problem"),
     [
+        ([finding("so", "one") | {"asks": [{"statement": "one"}]}], "needs least, most or every"),
+        ([finding("so", "one") | {"asks": [LEAST | {"least": 0.5}]}], "factors of 1 or more"),
+        ([finding("so", "one") | {"asks": [LEAST | {"statement": "two"}]}], "asks of 'two'"),
+        ([finding("so", "one") | {"because": [{"text": "x", "statement": "one"}]}], "needs least"),
+        (
+            [finding("so", "one") | {"because": [LEAST | {"text": "x", "statement": "two"}]}],
+            "because names 'two', which is no claim",
+        ),
         ([finding("so", "none")], "a finding names 'none', which is no claim"),
         ([finding("so", "one"), finding("too", "one")], "claim 'one' stands under 2 findings"),
     ],
 )
-def test_findings_name_each_statement_once(findings, problem, tmp_path, monkeypatch):
+def test_a_finding_names_statements_that_are_there_and_each_once(
+    findings, problem, tmp_path, monkeypatch
+):
     publish(tmp_path, monkeypatch, claims=[claim_about(id="one")], findings=findings)
     with pytest.raises(UsageError, match=problem):
         read_published(PAPER)

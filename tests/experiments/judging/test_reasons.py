@@ -1,4 +1,4 @@
-"""What a figure shows in a line, and how its statements are counted."""
+"""The one-line summary of a figure, and the counts of the figure's statements."""
 
 from __future__ import annotations
 
@@ -70,9 +70,23 @@ def test_a_reading_does_not_repeat_itself():
     told = verdicts(
         of(part("TuMLSC at 4", "that at 1", 0.78), part("TuMLSC at 4", "its best", 0.78))
     )
-    assert reading(told, "13") == "TuMLSC at 4 0.78 times that at 1"
+    assert reading(told, "13") == "TuMLSC at 4: 0.78 times that at 1"
     told = verdicts(of(part("TuMLSC", "MQ", 2.0), part("TuMLSC", "MQLF", 2.0)))
     assert reading(told, "13") == "TuMLSC 2.0 times MQ; TuMLSC 2.0 times MQLF"
+
+
+def test_a_reading_is_of_one_comparator():
+    twice = of(part("PIM-Tree", "B+-Tree", 2.0)) | {"comparator": "ordering"}
+    alike = of(part("PIM-Tree", "B+-Tree", 1.0, where="F, over windows")) | {
+        "comparator": "steeper"
+    }
+    for told in (verdicts(twice, alike), verdicts(alike, twice)):
+        assert reading(told, "13") == "PIM-Tree 2.0 times B+-Tree"
+
+
+def test_a_share_of_a_multiple_is_read_as_one():
+    told = verdicts(of(part("ScaleJoin at 2", "2 times that at 1", 0.97)))
+    assert reading(told, "13") == "ScaleJoin at 2: 0.97 of 2 times that at 1"
 
 
 def test_what_is_read_is_named_where_it_is_no_throughput_and_so_is_one_place():
@@ -103,16 +117,18 @@ def test_the_footer_counts_the_results_on_a_figure_each_once():
         judged([]),
         judged([], figures=["14"]),
     )
-    assert answers(told, "13") == "statements: 1 holds here, 1 does not, 1 cannot tell"
-    assert answers(told, "15") == "statements: none"
+    assert (
+        answers(told, "13") == "3 statements: 1 holds here, 1 does not hold, 1 is not measured here"
+    )
+    assert answers(told, "15") == "no statement is judged on it"
 
 
 @pytest.mark.parametrize(
     ("counts", "told"),
     [
-        ((7, 3, 0, 2), "7 hold here, 3 do not, 2 cannot tell"),
-        ((1, 1, 1, 0), "1 holds here, 1 does not, 1 is mixed"),
-        ((0, 0, 2, 0), "2 are mixed"),
+        ((7, 3, 0, 2, 0), "7 hold here, 3 do not hold, 2 cannot be told"),
+        ((1, 1, 1, 0, 1), "1 holds here, 1 does not hold, 1 is mixed, 1 is not measured here"),
+        ((0, 0, 2, 0, 0), "2 are mixed"),
     ],
 )
 def test_answers_are_counted_in_words(counts, told):

@@ -12,7 +12,7 @@ from operators import registry
 from operators.aggregation.queries import QUERIES
 
 PAPER = papers.paper("multiway_aggregation")
-# A letter marks what no figure of the paper shows.
+# A letter marks a figure that the paper does not have.
 FIGURES = tuple(figure for figure in PAPER.figures if figure.id.isdigit())
 OF_OURS = tuple(figure for figure in PAPER.figures if not figure.id.isdigit())
 OS, OI = {"mq", "mqlf", "tumlsc"}, {"mq", "mqlf", "wiml"}
@@ -54,7 +54,7 @@ def test_each_figure_is_declared_as_the_paper_has_it():
     declared = {int(f.id): (f.settings.get("query"), set(f.lines), axis(f)) for f in FIGURES}
     assert declared == FROM_THE_PAPER
     for figure in FIGURES:
-        # One more is fixed, or swept beside: 20 inputs, or few and many.
+        # One more setting is fixed, or swept by panels: 20 inputs, or few and many.
         alone = {name: value for name, value in figure.settings.items() if name != "query"}
         beside = {sweep.setting: set(sweep.values.values()) for sweep in figure.sweeps}
         fixed = {"inputs": 20} if axis(figure) in (LINES, OFFERED_RATE) else {}
@@ -71,7 +71,7 @@ def test_sweeps_go_up_from_one_to_what_the_paper_has():
             assert values[0] == 1 and list(values) == sorted(set(values))
             assert set(values) <= set(range(1, most[sweep.setting] + 1))
             assert set(sweep.extended.get(size, ())) <= set(values)
-            # Statements are about 20 inputs, in whatever profile.
+            # Statements are about 20 inputs, in every profile.
             assert sweep.setting == "update_threads" or values[-1] == 20
 
 
@@ -111,7 +111,7 @@ def test_the_extended_form_has_the_papers_series_first():
         found = series.measured(figure)
         assert found[: len(figure.lines)] == figure.lines
         assert len(set(found)) == len(found)
-    # What is ours names the figures that show it.
+    # Additional variants name the figures that show them.
     assert {"tumlsc", "private-panes", "wiml:levels=1"} <= set(
         series.measured(papers.figure(PAPER.id, "16"))
     )
@@ -133,7 +133,8 @@ def test_what_is_in_flight_is_swept_around_what_each_design_has():
     for variant, given in own.items():
         bounds = [p.name for p in registry.variant("aggregation", variant).parameters
                   if p.bounds_flight]  # fmt: skip
-        # Its default, and at least one less and one more, of the parameter that bounds it.
+        # The default, and at least one smaller and one larger value, of the parameter that bounds
+        # it.
         assert {} in given and {name for each in given for name in each} == set(bounds)
         assert len(given) >= 3
 

@@ -1,4 +1,4 @@
-"""The live runs of the notebook: what its text points at is what the operators do."""
+"""The live runs of the notebook: the operators behave as the text says."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def labels(snapshot, state):
 
 def test_nothing_is_ready_before_every_source_has_delivered():
     empty, *steps = live.fill_t_gate()
-    assert empty.told == "3 sources, nothing delivered"
+    assert empty.event == "3 sources, nothing delivered"
     for snapshot in steps[:3]:
         assert labels(snapshot, "ready") == []
         assert "c0" in {node.label for node in snapshot.nodes}
@@ -21,7 +21,7 @@ def test_nothing_is_ready_before_every_source_has_delivered():
 
 def test_a_sources_last_tuple_waits_until_it_delivers_again():
     steps = live.fill_t_gate()
-    assert steps[4].told == "c delivers a tuple at 3"
+    assert steps[4].event == "c delivers a tuple at 3"
     assert labels(steps[4], "ready") == ["a1"]
     assert labels(steps[4], "waiting") == ["b1", "c1", "a2"]
     assert steps[5].delivered == ("a at 1",)

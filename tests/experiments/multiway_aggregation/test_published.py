@@ -1,4 +1,4 @@
-"""The published statements: retyped parameters, two readings held together, and plain sense.
+"""The published statements: retyped parameters, two readings compared, and plausibility.
 
 The numbers below were typed from Table 2 and section 7.1 of the paper and not from the file.
 """
@@ -43,7 +43,7 @@ TABLE_2 = [
     ("F-OI", 20, 2, "count-mail/IP", 40_000),
 ]
 
-# What each figure shows, and of which query: the captions' words and sections 7.2 to 7.4.
+# The content of each figure, and the queries: the captions' words and sections 7.2 to 7.4.
 OS, OI = ("mq", "mqlf", "tumlsc"), ("mq", "mqlf", "wiml")
 SHOWN = {
     "7": (None, ("t-gate", "skip-list")),
@@ -71,11 +71,12 @@ SHOWN = {
     "33": ("F-OS", ("tumlmc",)),
 }
 
-# What the words of the second reading are in the fields of the first.
+# From the words of the second reading to the fields of the first.
 QUANTITY = {
     "throughput": "throughput_tps",
     "latency": "latency_ms_mean",
     "output": "outputs_per_tuple",
+    "output tuples": "right_outputs",
     "input duration": "input_ns",
     "output duration": "output_ns",
 }
@@ -83,6 +84,7 @@ AT = {20: 20, "every": "all", "several": "many"}
 HOW = {
     "more": ("ordering", "higher"),
     "less": ("ordering", "lower"),
+    "the same in every run": ("all-right", None),
     "so many times more": ("ordering", "higher"),
     "nearly equal": ("ordering", "near"),
     "is that much": ("absolute", None),
@@ -93,7 +95,7 @@ HOW = {
     "shrinks on a line": ("monotone", "falls"),
     "cost grows on a line": ("monotone", "rises"),
     "stays": ("monotone", "near"),
-    # What is up at saturation is so by the nature of an open loop: the claim says so.
+    # A value that is up at saturation is so by the nature of an open loop: the claim says so.
     "down with the rate and up at saturation": ("falls-at-first", "falls"),
     "another value with more keys": ("figure-ordering", "differs"),
     "more with more keys": ("figure-ordering", "higher"),
@@ -125,7 +127,7 @@ LOST = {
 }
 # The fields of ``reads`` that name variants.
 KINDS = ("variants", "rivals", "baselines")
-# What a number may be, by its unit: the paper's largest gain is "one order of magnitude".
+# Plausible numbers, by unit: the paper's largest gain is "one order of magnitude".
 MAGNITUDES = {"times": (1.01, 10), "t/s": (1e5, 1e7), "ms": (0.1, 1000)}
 
 
@@ -201,12 +203,12 @@ def differences(claim: dict, second: dict) -> list[str]:
     """Return the fields in which two readings differ."""
     how = second["how"]
     if second["number"] == "lost":
-        # Without its number, "so many times" is an order.
+        # Without the number, "so many times" is an order.
         how = how.replace("so many times ", "")
     axis = "update_threads" if "threads" in how or "past" in how or "scales" in how else "inputs"
-    # A gate has sources, which the paper calls inputs as it does an aggregate's.
+    # A gate has sources, which the paper calls inputs, as in an aggregate.
     name = "sources" if second["plots"] == [7] else "inputs"
-    # Each field of the second reading, in the words of the first, beside the first.
+    # Each field of the second reading, in the words of the first, next to the first.
     fields = {
         "text": (str(second["text"]), str(claim["section"])),
         "plots": ([str(n) for n in second["plots"]], sorted(claim["figures"], key=order_of)),
@@ -240,7 +242,7 @@ def test_what_stands_where_readings_differ_has_its_reason(name):
 def test_what_is_not_judged_says_where_it_stands_and_why(given):
     assert {"quote", "section", "why"} == given.keys()
     assert len(given["why"].split()) >= 6
-    # "One order of magnitude" and lost numbers aside, what has a number is judged.
+    # Apart from "one order of magnitude" and lost numbers, every number is judged.
     assert given["quote"] not in {claim["quote"] for claim in CLAIMS.values()}
 
 
@@ -248,7 +250,7 @@ def test_what_is_not_judged_says_where_it_stands_and_why(given):
 def test_each_claim_makes_sense(claim):
     assert 2 <= len(claim["quote"].split()) <= 30
     assert claim["comparator"] in COMPARATORS
-    # A bottleneck is judged by durations, and what the sentence lost is a rate.
+    # A bottleneck is judged by durations, while the sentence's lost number is a rate.
     rate = ("t/s",) if claim["comparator"] == "bottleneck" else ()
     assert claim["unit"] in ("times", quantity(claim["quantity"]).unit, *rate)
     assert {name for kind in KINDS for name in reads(claim, kind)} <= set(NAMES)
@@ -257,17 +259,17 @@ def test_each_claim_makes_sense(claim):
         least, most = MAGNITUDES[claim["unit"]]
         assert least <= claim["value"] <= most
         assert claim["comparator"] in ("ordering", "absolute", "best-ratio")
-    # What is alike, or no less, is so within a factor; what is more or less has none to reach.
+    # "Alike" and "no less" mean within a factor; "more" and "less" have no such factor.
     assert ("tolerance" in claim) == (claim.get("direction") in ("near", "kept"))
     assert 1 < claim.get("tolerance", 1.5) <= 3
-    # A tolerance, a reading of a lost word and the like are ours, and said to be.
+    # A tolerance, a reading of a lost word and the like are assumptions, and marked as such.
     assert "tolerance" not in claim or "assumed" in claim
 
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
 def test_each_claim_reads_variants_of_its_figures(claim):
     variants, rivals, baselines = (set(reads(claim, kind)) for kind in KINDS)
-    # With baselines, gains of some figures are held against those of others.
+    # With baselines, gains of some figures are compared with those of others.
     kinds = [variants | rivals, baselines] if baselines else [variants, rivals]
     for figure in claim["figures"]:
         shown = set(FIGURES[figure].lines)
@@ -283,7 +285,7 @@ def test_the_ratios_of_7_2_are_those_of_its_absolute_values():
     assert CLAIMS["t-gate-latency-at-20"]["value"] < CLAIMS["skip-list-latency-at-20"]["value"]
 
 
-# What the paper says without having measured it, or what we make true ourselves.
+# Statements of the paper without a measurement, or true by construction here.
 NO_RESULTS = {
     "lock-freedom-alone-is-not-enough": "purpose",
     "dearer-function-lowers-throughput": "expectation",
@@ -296,7 +298,7 @@ def test_what_is_no_result_says_why():
     kinds = {name: claim["kind"] for name, claim in CLAIMS.items() if claim["kind"] != "result"}
     assert kinds == NO_RESULTS
     assert all(len(CLAIMS[name]["kind_why"].split()) >= 6 for name in NO_RESULTS)
-    # The two readings agree on what is no result: the second says so in its comments.
+    # The two readings agree on what is no result: the second says so in comments.
     said = READ_AGAIN.read_text("utf-8")
     assert "# A purpose rather than a result" in said
     assert said.count("# An expectation, not a stated result.") == 2
@@ -325,7 +327,7 @@ def test_what_repeats_another_says_no_more_of_the_same_question(name):
     assert claim["quantity"] == whole["quantity"]
     assert set(reads(claim, "variants")) <= set(reads(whole, "variants"))
     assert set(reads(claim, "rivals")) <= set(reads(whole, "rivals"))
-    # The same query, where it is of another figure.
+    # The same query, if it is another figure's.
     subjects = [{FIGURES[figure].subject for figure in each["figures"]} for each in (claim, whole)]
     assert subjects[0] <= subjects[1]
     # A cost that rises is a throughput that falls.

@@ -12,21 +12,21 @@ from experiments.judging.floors import floors_of
 from experiments.judging.points import points_of_paper
 from experiments.judging.published import read_published
 from operators.contract import UsageError
+from tests.invented import floors
 from tests.invented_ordered import DECLARED, PAPER, rows_at
 
 PUBLISHED = read_published(PAPER)
 CLAIMS = {claim.id: claim for claim in PUBLISHED.claims}
+BUFFERS = ("lock-based", "non-blocking")
 HYBRID, PARTITIONED = "ct:partition=hybrid", "ct:partition=partitioned"
 
 
 def judged(name: str, rows: list[dict]) -> dict:
     """Return the verdict on a statement from rows of five rounds each."""
     rounds = [{**row, "round": number} for row in rows for number in range(1, 6)]
-    equal = [{**row, "phase": "equal"} for row in rounds if row["phase"] == "closed"]
     declared = papers.paper(PAPER)
-    points = points_of_paper([*rounds, *equal], declared)
-    floors = floors_of([*rounds, *equal])
-    return claims.judge_claim(CLAIMS[name], points, PUBLISHED, declared.figures, floors)
+    points = points_of_paper(rounds, declared)
+    return claims.judge_claim(CLAIMS[name], points, PUBLISHED, declared.figures, floors())
 
 
 def at(query, workers, **given):
@@ -34,7 +34,7 @@ def at(query, workers, **given):
 
 
 def gains(et: float, others: float) -> list[dict]:
-    """Return rows in which two workers over one gain so much, of ET and of the others."""
+    """Return rows in which ET and the others have these gains of two workers over one."""
     rows = []
     for line in DECLARED["8"].lines:
         gain = et if line == "et" else others
@@ -81,7 +81,7 @@ def test_a_formula_of_a_setting_that_points_do_not_have_is_refused():
 
 
 def partitioned(more: float, fewer: float) -> list[dict]:
-    """Return rows in which the hybrid queue gains so much on queries of more operators or fewer."""
+    """Return rows with these gains of the hybrid queue on queries of more operators or fewer."""
     rows = []
     for query in ("q1", "q2", "q3", "q4", "q15"):
         gain = more if query in ("q1", "q2", "q3") else fewer
@@ -99,7 +99,7 @@ def test_queries_of_more_partitioned_operators_gain_more():
 
 
 def shared(times: float) -> list[dict]:
-    """Return rows in which the first operator has so much of the time under LP."""
+    """Return rows in which the first operator has `times` the usual share of time under LP."""
     rows = []
     for line in DECLARED["8x"].lines:
         spent = {"1 one": 0.1 * (times if line == "lp" else 1), "2 two": 0.1, "3 three": 0.1}
@@ -110,21 +110,52 @@ def shared(times: float) -> list[dict]:
 def test_shares_of_worker_time_are_alike_or_not():
     name = "worker-time-almost-similar"
     found = judged(name, shared(1.0))
-    # Three operators, of three schedulers beside CT.
+    # Three operators, of three schedulers other than CT.
     assert found["direction"] == "holds" and len(found["parts"]) == 9
     parts = judged(name, shared(8.0))["parts"]
     assert sum(part["agrees"] is False for part in parts) == 3
 
 
+def selective(lock_based: float, no_room: dict[str, float]) -> list[dict]:
+    """Return rows of figure 13: how often outputs of a tuple found no room, by buffer."""
+    rows = []
+    for buffer, throughput in (("lock-based", 1e4 * lock_based), ("non-blocking", 1e4)):
+        rows += rows_at("13", f"lp:reorder={buffer}", {"workers": 2, "work_us": 10},
+                        throughput=throughput, no_room_a_tuple=no_room[buffer])  # fmt: skip
+    return rows
+
+
+def test_buffers_are_compared_where_the_outputs_of_a_tuple_are_sent_in_one_go():
+    name = "selective-speed-up"
+    found = judged(name, selective(0.5, {"lock-based": 1.0, "non-blocking": 0.0}))
+    assert found["direction"] == "holds" and found["ratio"] == pytest.approx(2.0)
+    assert judged(name, selective(2.0, dict.fromkeys(BUFFERS, 0.2)))["direction"] != "holds"
+
+
+@pytest.mark.parametrize("buffer", BUFFERS)
+def test_where_they_are_sent_in_parts_it_cannot_be_told(buffer):
+    found = judged("selective-speed-up", selective(0.5, {**dict.fromkeys(BUFFERS, 0.5), buffer: 9}))
+    assert found["direction"] == "cannot tell" and found["ratio"] is None
+    assert "1 pair left out, since outputs found no room downstream more than" in found["reason"]
+    [part] = found["parts"]
+    assert (part["sign"], part["ratio"]) == (0, None)
+
+
+def test_without_the_count_of_either_nothing_is_compared():
+    rows = selective(0.5, dict.fromkeys(BUFFERS, 0.5))
+    found = judged("selective-speed-up", [row for row in rows if row["phase"] != "closed"])
+    assert found["parts"] == [] and found["missing"]
+
+
 def test_closed_latencies_have_a_floor_of_their_own():
     closed = rows_at("10", "hybrid", {"slots": 16, "work_us": 10}, latency=2.0, cores=2)
-    rows = [{**row, "round": number} for row in closed for number in range(1, 6)]
+    rows = [{**row, "round": number} for row in closed for number in range(1, 16)]
     equal = [{**row, "phase": "equal", "processing_ms_mean": 3.0} for row in rows]
-    floors = floors_of([*rows, *equal])
-    assert floors.of("processing_ms_mean", False).factor == pytest.approx(1.5)
-    assert floors.of("processing_ms_p99", False) is floors.of("processing_ms_mean", False)
-    assert floors.of("throughput_tps", False).factor == pytest.approx(1.0)
-    assert floors.of("latency_ms_mean", False) is None
+    found = floors_of([*rows, *equal])
+    assert found.of("processing_ms_mean", False).factor == pytest.approx(1.5)
+    assert found.of("processing_ms_p99", False) is found.of("processing_ms_mean", False)
+    assert found.of("throughput_tps", False).factor == pytest.approx(1.0)
+    assert found.of("latency_ms_mean", False) is None
 
 
 def test_a_list_of_values_is_read_at_each_of_them():

@@ -1,4 +1,4 @@
-"""The live runs of the notebook: what its text points at is what the operators do."""
+"""The live runs of the notebook: the operators behave as the text says."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_tuple_whose_partition_is_owned_is_delegated():
     assert steps[0].master == live.KEYS and steps[0].counts == (0, 0, 0)
     assert steps[3].working == {"a": (0, "t1"), "b": (1, "t2"), "c": (2, "t3")}
     # b finds both keys owned.
-    assert steps[5].told.startswith("b takes keys")
+    assert steps[5].event.startswith("b takes keys")
     assert (steps[5].counts, steps[5].master) == ((2, 0, 2), ())
     assert "b" not in steps[5].working
 
@@ -68,7 +68,7 @@ def test_worker_time_is_shared_by_the_operators():
 MADE = fraud.make(area=0, limit=live.LIMIT_M_S, phones=live.PHONES)
 
 
-# The runtime is tested with a pipeline that has more in it; this one takes 20 s to compile.
+# Other tests cover the runtime with a larger pipeline; this one takes 20 s to compile.
 @pytest.mark.full
 @pytest.mark.xdist_group("pipeline-fraud")
 @pytest.mark.skipif(INTERPRETED, reason="twenty thousand calls, with threads")

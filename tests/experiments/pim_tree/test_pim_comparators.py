@@ -1,4 +1,4 @@
-"""Comparators of the fourth paper, and what it brought for all: places, needs, equal curves."""
+"""Comparators of the fourth paper, and additions for all papers: places, needs, equal curves."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def test_the_first_of_a_curve_is_held_against_the_best_of_the_others():
     best = judged("chain-of-two-best", chains((4, 2, 3)))
     assert best["direction"] == "holds" and best["ratio"] == pytest.approx(4 / 3)
     assert judged("chain-of-two-best", chains((2, 4, 3)))["direction"] == "does not hold"
-    assert judged("chain-of-two-best", [])["direction"] == "cannot tell"
+    assert judged("chain-of-two-best", [])["direction"] == "not measured here"
 
 
 @pytest.mark.parametrize(("values", "answer"), [((1, 3, 2), "holds"), ((3, 2, 1), "does not hold")])
 def test_a_value_of_the_axis_is_no_value_of_another_setting(values, answer):
-    # 1/8 is the deviation of a drift, too, in every row.
+    # In every row 1/8 is also the deviation of a drift.
     rows = over_ratios("9b", "im-tree", 1 << 16, values)
     rows += over_ratios("9c", "pim-tree", 1 << 16, values)
     found = judged("best-merge-ratio-at-2-16", rows)
@@ -74,7 +74,7 @@ def test_lines_in_their_order_are_an_axis():
 
 
 def test_a_depth_that_a_tree_does_not_have_is_no_rival_of_the_deepest_it_has():
-    # With 2^17 tuples that is the second; the third does what the second does.
+    # With 2^17 tuples the deepest is the second; the third behaves like the second.
     found = judged("deepest-insertion-slower", depths((3, 4, 4), 1 << 17))
     assert found["direction"] == "does not hold" and found["ratio"] == pytest.approx(4 / 3)
     found = judged("deepest-insertion-slower", depths((3, 2, 2), 1 << 17))
@@ -104,7 +104,7 @@ def test_how_far_a_curve_spreads_is_compared_between_the_ends_of_what_is_beside(
     found = judged(name, rows((1, 4, 2), (1, 1.5, 1)))
     assert found["direction"] == "holds" and found["ratio"] == pytest.approx(4 / 1.5)
     assert judged(name, rows((1, 1.5, 1), (1, 4, 2)))["direction"] == "does not hold"
-    # One window says nothing of another.
+    # The curve of one window alone cannot be compared.
     assert judged(name, over_ratios("9b", "im-tree", 1 << 12, (1, 4, 2)))["missing"]
 
 
@@ -113,9 +113,9 @@ def test_gains_are_compared_between_the_places_that_both_have():
         found = []
         for window, value in ((1 << 12, 4.0), (1 << 14, 4.0 * loop)):
             at = {"window": window}
-            found += rows_at("8a", "nested-loop", at, throughput=1e6 * value)
+            found += rows_at("8a", "nested-loop-scalar", at, throughput=1e6 * value)
             found += rows_at("8a", "b-plus-tree", at, throughput=5e6)
-        # The tree alone was measured here.
+        # Only the tree was measured here.
         return found + rows_at("8a", "b-plus-tree", {"window": 1 << 17}, throughput=1e6)
 
     found = judged("nested-loop-more-vulnerable", rows(0.25))
@@ -133,12 +133,12 @@ def test_a_line_that_x_means_nothing_to_stands_at_each_of_its_places():
 
 
 def test_what_needs_something_that_is_not_built_cannot_be_told_and_says_so():
-    # Nothing of this paper waits any more; a statement that did would name what it waits for.
+    # No statement of this paper waits any more; one that did would name the missing resource.
     waiting = replace(CLAIMS["chain-of-two-best"], needs="chips")
     published = replace(PUBLISHED, needs={"chips": "a processor that is not made yet"})
     points = points_of_paper(chains((4, 2, 3)), papers.paper(PAPER))
     found = claims.judge_claim(waiting, points, published, DECLARED.values())
-    assert found["direction"] == "cannot tell"
+    assert found["direction"] == "not measured here"
     assert found["reason"] == "Not measured here: it needs a processor that is not made yet."
 
 

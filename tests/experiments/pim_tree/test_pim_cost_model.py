@@ -1,4 +1,4 @@
-"""The paper's cost model: its formulas by hand, constants found again, and where it is silent."""
+"""The paper's cost model: formulas by hand, recovered constants, and missing cases."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_an_empty_tree_costs_nothing():
         assert all(cost >= 0 for cost in formula(small, OF))
 
 
-# What follows from the formulas, as the text says.
+# Consequences of the formulas that the text states.
 
 
 def test_a_longer_chain_costs_more_to_search_and_less_to_insert():
@@ -153,7 +153,7 @@ def test_what_several_trees_tell_is_least_squares():
     rows = [steps_of(line, FIT_AT) for line in TREES[:2]]
     rows.append(steps_of("pim-tree", FIT_AT, CONSTANTS._replace(immutable=6.0)))
     found = cost_model.fit(points(rows)).constants
-    # Both search T_S as deep: the middle of 3 and 6.
+    # Both search T_S equally deep: the middle of 3 and 6.
     assert found.immutable == pytest.approx(4.5)
     assert found.search == pytest.approx(CONSTANTS.search)
 
@@ -163,13 +163,13 @@ def test_a_constant_that_nothing_tells_is_none_and_so_is_what_needs_it():
     found = cost_model.fit(points(rows)).constants
     assert math.isnan(found.immutable) and math.isnan(found.merge)
     assert found.insert == pytest.approx(CONSTANTS.insert)
-    foretold = predicted([*rows, *rates("10b", 1e6)], "10b")
-    assert {each.variant for each in foretold.values} == {"b-plus-tree"}
-    assert "an element of a merge" in foretold.lacking and "w = 4,096" in foretold.lacking
+    estimates = predicted([*rows, *rates("10b", 1e6)], "10b")
+    assert {each.variant for each in estimates.values} == {"b-plus-tree"}
+    assert "an element of a merge" in estimates.lacking and "w = 4,096" in estimates.lacking
 
 
 def test_a_step_takes_no_less_than_nothing():
-    # The search of the IM-Tree takes less than the B+-Tree's part of it alone.
+    # The search of the IM-Tree takes less time than its B+-Tree part alone.
     rows = [
         steps_of("b-plus-tree", FIT_AT),
         steps_of("im-tree", FIT_AT, Constants(1, 1, 1, 1, 0, 1)),
@@ -199,36 +199,36 @@ def predicted(rows, figure):
 @pytest.mark.parametrize("figure", ["8b", "10b"])
 def test_throughput_is_one_over_the_cost_at_each_measured_place(figure):
     declared = DECLARED[figure]
-    foretold = predicted(all_steps() + rates(figure, 1e6), figure)
-    places = [(each.variant, each.settings[declared.x.setting]) for each in foretold.values
+    estimates = predicted(all_steps() + rates(figure, 1e6), figure)
+    places = [(each.variant, each.settings[declared.x.setting]) for each in estimates.values
               if each.settings["window"] == LARGER or figure == "10b"]  # fmt: skip
     assert len(places) == len(set(places)) == 9
-    for each in foretold.values:
+    for each in estimates.values:
         swept = {sweep.setting: each.settings[sweep.setting] for sweep in declared.free}
         cost = costs_at(declared, each.variant, **swept).whole
         assert each.value == pytest.approx(1e9 / cost) and each.quantity == "throughput_tps"
         assert not each.fitted
-    assert foretold.source == "model, fitted at w = 4,096" and not foretold.lacking
+    assert estimates.source == "model, fitted at w = 4,096" and not estimates.lacking
 
 
-def test_steps_are_fitted_at_the_smallest_window_and_foretold_at_the_others():
-    foretold = predicted(all_steps(), "10a")
-    assert len(foretold.values) == 2 * len(TREES) * len(DECLARED["10a"].quantities)
-    for each in foretold.values:
+def test_steps_are_fitted_at_the_smallest_window_and_predicted_at_the_others():
+    estimates = predicted(all_steps(), "10a")
+    assert len(estimates.values) == 2 * len(TREES) * len(DECLARED["10a"].quantities)
+    for each in estimates.values:
         window = each.settings["window"]
         costs = costs_at(DECLARED["10a"], each.variant, window=window)
         assert each.value == pytest.approx(getattr(costs, each.quantity.removesuffix("_ns")))
         assert each.fitted == (window == FIT_AT)
 
 
-def test_without_steps_nothing_is_foretold():
-    foretold = predicted(rates("10b", 1e6), "10b")
-    assert not foretold.values and foretold.lacking == "no step was measured for figure 10a"
+def test_without_steps_nothing_is_predicted():
+    estimates = predicted(rates("10b", 1e6), "10b")
+    assert not estimates.values and estimates.lacking == "no step was measured for figure 10a"
     invalid = [{**row, "valid": False, "invalid_reason": "timed out"} for row in all_steps()]
     assert not predicted([*invalid, *rates("10b", 1e6)], "10b").values
 
 
-def test_where_nothing_was_measured_nothing_is_foretold():
+def test_where_nothing_was_measured_nothing_is_predicted():
     assert not predicted(all_steps(), "10b").values
 
 

@@ -1,4 +1,4 @@
-"""The live runs of the notebook: what its text points at is what the operators do."""
+"""The live runs of the notebook: the operators behave as the text says."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def live_in(found):
 
 
 def check_tree(tree):
-    """Hold a snapshot to what a tree is: keys ascend, and separators part the leaves."""
+    """Check that a snapshot is a tree: keys ascend, and separators divide the leaves."""
     keys = keys_of(tree.leaves)
     assert keys == sorted(keys)
     # The leaves below each node of the level above, from the bottom up.
@@ -60,7 +60,7 @@ def test_a_search_counts_the_keys_below_in_every_node_of_its_path(key):
     for level, step in zip(tree.levels, snapshot.steps, strict=False):
         assert step.node == node
         assert step.rank == sum(each is not None and each < key for each in level[node].keys)
-        # Nodes without references: where a child is follows from where its parent is.
+        # Nodes without references: a child's location follows from the parent's.
         node = node * tree.fan_out + step.rank
     last = snapshot.steps[-1]
     assert last.node == node and last.rank == sum(e.key < key for e in tree.leaves[node])
@@ -100,7 +100,7 @@ def test_a_subindex_has_the_range_of_its_node():
     before, _, _ = live.merge_pim_tree()
     level = before.stable.levels[before.depth]
     assert len(before.subindexes) == len(level) == 3
-    # A node's range ends with the largest key of its children, which is its parent's separator.
+    # A node's range ends with the largest key of the children, which is the parent's separator.
     ends = before.stable.levels[before.depth - 1][0].keys
     lowest = -1
     for leaves, end in zip(before.subindexes, ends, strict=False):
@@ -160,18 +160,18 @@ def test_the_oldest_expires_in_part_then_wholly_and_goes_at_once():
         True
     ] * 3
     assert not any(entry.live for entry in entries(every.subindexes[0].tree.leaves))
-    # Each moves up one place, and of the oldest there is nothing left.
+    # Each moves up by one, and nothing is left of the oldest.
     assert entries(gone.subindexes[-1].tree.leaves) == [(live.KEYS[24], 24, True)]
     for one, other in zip(every.subindexes[1:], gone.subindexes, strict=False):
         assert keys_of(one.tree.leaves) == keys_of(other.tree.leaves)
-    assert "of the oldest 3 of 6 have expired" in some.told
-    assert "emptied at once" in gone.told and "emptied" not in every.told
+    assert "of the oldest 3 of 6 have expired" in some.event
+    assert "emptied at once" in gone.event and "emptied" not in every.event
 
 
 def test_other_chains_can_be_tried():
     found = live.expire_chain(length=3, looks=(20, 27, 28))
     assert [len(snapshot.subindexes) for snapshot in found] == [3, 3, 3]
-    assert "emptied at once" in found[-1].told
+    assert "emptied at once" in found[-1].event
 
 
 # --- short runs -----------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def test_made_up_keys_have_the_match_rate_that_is_asked_for():
     settings = {"window": 1 << 8, "dataset": live.made_up_keys()}
     bench = families.ready("join", "pim-tree", settings)
     pairs = bench._expected.digest(0, 1 << 14)[1]
-    # Each tuple of both sides meets two on average.
+    # Each tuple of both sides matches two on average.
     assert pairs / (2 << 14) == pytest.approx(2, rel=0.05)
 
 

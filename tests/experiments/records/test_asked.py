@@ -1,4 +1,4 @@
-"""A key covers the families that a module asks the registry for, however it spells the question."""
+"""A key covers the families that a module queries in the registry, in any spelling."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_question_that_cannot_be_read_is_refused_with_its_line(tmp_path, text)
 
 @pytest.fixture
 def key_files_of_toy(tmp_path, request):
-    """Return the files in the keys of a variant that asks for gates in the spelling of the test."""
+    """Return the files in the keys of a variant that asks for gates in the test's spelling."""
     asks = f"{request.param}\n{VARIANT}"
     write_family(tmp_path, toy=asks, check__scenarios="", check__toy_mutants="")
     with joined(tmp_path):

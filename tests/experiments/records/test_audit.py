@@ -56,7 +56,7 @@ def test_clocks_of_two_machines_are_not_compared(tmp_path):
 
 
 def test_the_audit_tells_what_it_looked_at(tmp_path):
-    # The same point in groups of two papers, which are judged and drawn each from its own.
+    # The same point in groups of two papers, each judged and drawn from separate rows.
     files = [raw_file(tmp_path, "a", 0, 10), raw_file(tmp_path, "b", 10, 12)]
     audit(files, tmp_path / "audit.json")
     told = json.loads((tmp_path / "audit.json").read_text())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 
-from experiments import finding
-from experiments.records import columns, quantities
+from experiments import discovery
+from experiments.records import columns, quantities, results
 from operators.contract import UsageError
 from tests.experiments.rows import a_row
 
@@ -25,10 +26,10 @@ def test_every_column_is_declared_once_with_a_sentence():
     assert set(columns.PURPOSE) < set(names)
 
 
-@pytest.mark.parametrize("family", finding.benched())
+@pytest.mark.parametrize("family", discovery.benched())
 def test_no_column_of_a_family_has_the_name_of_a_common_one(family):
     common = [column.name for column in (*columns.ASKED, *columns.SEEN, *columns.BELIEVED)]
-    own = finding.family_module(family, "columns")
+    own = discovery.family_module(family, "columns")
     added = [] if own is None else [one.name for one in (*own.COLUMNS, *own.QUANTITIES)]
     assert sorted(columns.of_family(family)) == sorted([*common, *added])
     assert {column.name for column in columns.every()} >= {*common, *added}
@@ -100,6 +101,19 @@ def test_a_missing_column_is_named():
     row = a_row()
     del row["cores"]
     assert columns.problems(row) == ["column 'cores' is missing"]
+
+
+def test_a_row_that_was_kept_before_a_column_was_added_has_null_there(tmp_path):
+    old = a_row(provenance="p1")
+    level = old.pop("sentinel_ns")
+    assert level is not None and columns.problems(old) == ["column 'sentinel_ns' is missing"]
+    file = tmp_path / "repetition-1.jsonl"
+    lines = ({"provenance": {"id": "p1"}}, old)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert results.read(file).rows == [{**old, "sentinel_ns": None}]
+    # A column that rows have always had must not be missing.
+    later = columns.completed({"family": old["family"]}).keys()
+    assert "sentinel_ns" in later and "cores" not in later
 
 
 def test_a_failed_row_may_lack_what_was_not_measured():

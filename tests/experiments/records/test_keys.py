@@ -1,4 +1,4 @@
-"""Keys change with what a measured value depends on, and with nothing that is said to people."""
+"""Keys change with everything a measured value depends on, and not with messages to people."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments import finding, papers, profiles
+from experiments import discovery, papers, profiles
 from experiments.records import keys
 from operators.core.sources import PACKAGES, ROOT
 
-# What the digests are of: a key has one of each kind.
+# The digested sources: a key has one digest of each kind.
 DIGESTS = {
     "mqlf": 'keys.variant_digest("aggregation", "mqlf")',
     "tumlsc": 'keys.variant_digest("aggregation", "tumlsc")',
@@ -39,17 +39,17 @@ DIGESTS = {
 JOINS = {"pim-tree", "round-robin"}
 VARIANTS = {"mqlf", "tumlsc", "t-gate", *JOINS}
 TIMING = {name for name in DIGESTS if name.startswith("timing of ")}
-MQLF, CREW = "operators/aggregation/mqlf.py", "operators/running/crew.py"
+MQLF, RUN_THREADS = "operators/aggregation/mqlf.py", "operators/running/run_threads.py"
 
-# By what is edited: file, what stands there, what replaces it, and the digests that change.
+# By edit: the file, the old text, the new text, and the digests that change.
 EDITS = {
     "a comment": (MQLF, "VARIANT = Variant(", "# Fast.\nVARIANT = Variant(", set()),
     "the docstring of a module": (MQLF, '"""MQLF: the', '"""MQLF: a', set()),
     "the docstring of a function": (
-        CREW, '"""Time from all threads ready', '"""Seconds from all threads ready', set(),
+        RUN_THREADS, '"""Time from the common start', '"""Seconds from the common start', set(),
     ),
     "words below a constant": (
-        "experiments/families/aggregation/columns.py", "A closed run of its", "A run of its", set(),
+        "experiments/families/aggregation/columns.py", "A separate closed", "A separate", set(),
     ),
     "the form of the text": (
         MQLF, '    id="mqlf",\n    family=', '    id="mqlf", family=', set(),
@@ -74,7 +74,7 @@ EDITS = {
         # Joins are built on all indexes, some of which wait for a lock.
         {*TIMING, *JOINS},
     ),
-    "the runner": (CREW, "LEAD_NS = 2_000_000", "LEAD_NS = 3_000_000", TIMING),
+    "the runner": (RUN_THREADS, "LEAD_NS = 2_000_000", "LEAD_NS = 3_000_000", TIMING),
     "a family's bench": (
         "experiments/families/aggregation/bench.py", "LEAST_WINSETS = 4", "LEAST_WINSETS = 5",
         {"timing of aggregates"},
@@ -91,7 +91,7 @@ EDITS = {
         {"timing of worklists"},
     ),
     "how long runs of theta joins are": (
-        "experiments/families/theta_join/runs.py", "SHORTEST_PROBE_SECONDS, FILL_SECONDS = 5",
+        "experiments/families/theta_join/phases.py", "SHORTEST_PROBE_SECONDS, FILL_SECONDS = 5",
         "SHORTEST_PROBE_SECONDS, FILL_SECONDS = 6", {"timing of theta joins"},
     ),
     "the words of a quantity": (
@@ -155,7 +155,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def changed(tmp_path_factory) -> dict[str, list[str]]:
-    """Make every edit in a copy of the sources, and return the digests that it changed."""
+    """Make every edit in a copy of the sources, and return the digests that changed."""
     copy = tmp_path_factory.mktemp("sources")
     for package in ("operators", "datasets", "experiments"):
         shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pyc*"))
@@ -173,7 +173,7 @@ def changed(tmp_path_factory) -> dict[str, list[str]]:
     return json.loads(done.stdout)
 
 
-# The edits are made by one worker, once for all of them.
+# One worker makes the edits, once for all of them.
 @pytest.mark.xdist_group("edits")
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edit_changes_the_keys_of_what_it_touches_and_no_others(changed, edit):
@@ -264,10 +264,10 @@ def test_a_file_that_is_not_there_is_said_to_be_none(monkeypatch):
 
 
 def test_a_drawing_hangs_on_all_that_draws_it():
-    files = keys.closure_of("figures.draw", "figures.forms.beside")
+    files = keys.closure_of("figures.draw", "figures.forms.side_by_side")
     drawing = ("plot.py", "panel.py", "marks.py", "style.py", "table.py", "forms/rows.py")
     assert {ROOT / "figures" / name for name in drawing} <= files
-    # And what is measured, on none of it.
+    # And the measured code does not depend on any of it.
     measured = keys.closure_of("experiments.families.join.bench", "experiments.timing.runner")
     assert not any(file.is_relative_to(ROOT / "figures") for file in measured)
 
@@ -278,8 +278,8 @@ def test_imports_are_followed_into_every_package_of_the_project():
 
 
 def test_what_measures_takes_words_alone_from_a_family_s_columns():
-    # These are left out of the keys, so that nothing in them may change what is measured.
-    for family in finding.benched():
+    # These are left out of the keys, so nothing in them may change a measurement.
+    for family in discovery.benched():
         name = f"experiments.families.{family}.columns"
         if importlib.util.find_spec(name) is None:
             continue

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments import finding
+from experiments import discovery
 from experiments.declare import Quantity
 from experiments.records import columns, quantities
 from operators.contract import UsageError
@@ -17,13 +17,13 @@ OWN = Quantity("probes_per_tuple", "", "comparisons a tuple", "comparisons", "",
 
 @pytest.fixture
 def declared(monkeypatch):
-    """Let the gates' family declare what the test says, and forget it again."""
-    found = finding.family_module
+    """Let the gates' family declare quantities in the test, and remove them again."""
+    found = discovery.family_module
 
     def say(*added):
         module = SimpleNamespace(__name__="experiments.families.gate.columns", QUANTITIES=added)
         monkeypatch.setattr(
-            finding,
+            discovery,
             "family_module",
             lambda family, name: module if family == "gate" else found(family, name),
         )
@@ -35,7 +35,7 @@ def declared(monkeypatch):
 
 
 def test_every_quantity_says_which_way_is_better_and_what_measures_it():
-    phases = {phase for family in finding.benched() for phase in columns.phases_of(family)}
+    phases = {phase for family in discovery.benched() for phase in columns.phases_of(family)}
     for name, one in quantities.every().items():
         assert one.name == name and one.words and one.meaning
         assert one.better in ("higher", "lower")

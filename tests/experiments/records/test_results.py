@@ -57,6 +57,21 @@ def test_a_torn_last_line_is_dropped_with_a_message(tmp_path, capsys, cut):
     assert keys_of(results.read(resumed.finish())) == ["k1", "k3"]
 
 
+def test_a_row_from_before_a_column_is_read_as_if_it_said_nothing_of_it(tmp_path):
+    begun = writer(tmp_path)
+    begun.append(row("k1", of_whole_run=True))
+    path = begun.finish()
+    first, line = path.read_text().splitlines()
+    old = json.loads(line)
+    del old["of_whole_run"]
+    path.write_text(f"{first}\n{json.dumps(old)}\n")
+    assert results.read(path).rows == [row("k1", of_whole_run=None)]
+    del old["seconds"]
+    path.write_text(f"{first}\n{json.dumps(old)}\n")
+    with pytest.raises(UsageError, match="not a whole file of results"):
+        results.read(path)
+
+
 def test_a_whole_file_is_resumed_silently(tmp_path, capsys):
     writer(tmp_path).append(row("k2"))
     resumed = writer(tmp_path)
@@ -76,7 +91,7 @@ def test_a_key_that_is_not_planned_any_more_sets_the_file_aside_whole(tmp_path, 
     told = capsys.readouterr().err
     assert "holds rows measured with other sources, data or settings" in told
     assert f"set aside as {stale.name}, 1 of its 2 rows are taken over" in told
-    # What is planned is taken over with its provenance, and nothing else is.
+    # Only planned rows are taken over, with their provenance.
     assert [one["key"] for one in resumed.rows] == ["k2"]
     resumed.append(row("k9"))
     raw = results.read(resumed.finish())

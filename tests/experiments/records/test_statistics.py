@@ -1,4 +1,4 @@
-"""Statistics against values known from elsewhere or by hand."""
+"""Statistics compared with known values from elsewhere or by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from experiments.records import statistics
 
 
 def values(*processes):
-    """Return values by place: a list of rounds for each process."""
+    """Return values by (process, round): a list of rounds for each process."""
     return {
         (process, number): value
         for process, rounds in enumerate(processes, 1)
@@ -41,7 +41,7 @@ def test_a_difference_is_taken_process_by_process_and_its_interval_is_of_these()
     below = values(*([own, own + 1.0] for own in drift))
     found = statistics.difference(above, below)
     assert found.values == pytest.approx(apart) and found.value == pytest.approx(2.5)
-    # What all processes drift by is in neither end.
+    # A drift common to all processes widens neither end.
     reach = 2.5706 * np.std(apart, ddof=1) / np.sqrt(6)
     assert (found.low, found.high) == pytest.approx((2.5 - reach, 2.5 + reach), rel=1e-4)
     assert found.kind == "95 % interval"
@@ -114,7 +114,7 @@ def test_a_slow_round_common_to_both_cancels_in_a_ratio():
     below = values(*([10 * each for each in own] for own in slow))
     found = statistics.ratio(above, below)
     assert (found.value, found.low, found.high) == pytest.approx((2.0, 2.0, 2.0))
-    # Places that one of them lacks are no part of it.
+    # A (process, round) that one of them lacks is left out.
     del below[1, 1]
     assert statistics.ratio(above, below).rounds == 3
     assert statistics.ratio(values([1.0]), {(2, 1): 1.0}) is None
@@ -167,7 +167,7 @@ def test_a_trend_has_the_slope_of_a_line_and_bounds_around_noise():
 
 
 def test_a_pool_s_range_holds_its_value_whatever_a_process_lacks():
-    # The second process lacks the large member: it is no lower for it.
+    # The second process lacks the large member, which does not lower the result.
     found = statistics.pooled([values([2.0], [2.2]), {(1, 1): 8.0}])
     assert found.low <= found.value <= found.high
     assert found.value == pytest.approx((2.0 * 2.2) ** 0.25 * 8.0**0.5)

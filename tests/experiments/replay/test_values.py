@@ -1,4 +1,4 @@
-"""Whether a column of values is of whole numbers, from texts or from the type of a file."""
+"""Whether a column of values contains whole numbers, by the texts or by the file's type."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ def test_the_type_of_a_parquet_file_decides(tmp_path, kind, expected):
     table = pa.table({"v": values.dictionary_encode() if plain != kind else values})
     pq.write_table(table, tmp_path / "a.parquet")
     source = Source(str(tmp_path / "a.parquet"), tmp_path / "a.parquet", None)
-    # As the reader hands them over: a whole double is written without a point.
+    # As the reader passes them: a whole double is written without a point.
     assert whole(["4", "6"], sources=[source]) == expected

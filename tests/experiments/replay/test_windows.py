@@ -1,4 +1,4 @@
-"""How many tuples windows ever have."""
+"""The largest number of tuples in a window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Row groups of one size, in whatever pieces the rows come."""
+"""Row groups of one size, however the rows are split on arrival."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_no_byte_depends_on_the_pieces(tmp_path, piece):
         with GroupWriter(tmp_path / name, ("a", "b"), 10) as writer:
             for first in range(0, 95, size):
                 count = len(rows[first : first + size])
-                # What has been handed over may be overwritten.
+                # The buffer may be overwritten after the call.
                 buffer[:count] = rows[first : first + size]
                 writer.append(buffer[:count], -buffer[:count])
             assert writer.rows == 95

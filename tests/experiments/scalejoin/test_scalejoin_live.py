@@ -1,4 +1,4 @@
-"""The live runs of the notebook: what its text points at is what the operators do."""
+"""The live runs of the notebook: the operators behave as the text says."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from operators.theta_join.family import make_extent
 
 
 def arrivals(tuples):
-    """Return the tuples as the oracle takes them, R's stream before that of S."""
+    """Return the tuples in the oracle's form, R's stream before that of S."""
     streams = [[(time, n) for own, time, n in tuples if own == side] for side in "RS"]
     return reference.merged(streams, 1)
 
@@ -66,7 +66,7 @@ def test_the_second_gate_has_the_pairs_of_the_oracle_in_order(tuples, span, thre
     *_, last = live.run_join(threads, tuples, span)
     assert [(pair.later, pair.earlier) for pair in last.pairs] == wanted(tuples, span)
     assert all(pair.state == "passed" for pair in last.pairs)
-    # A pair is found by who has stored its earlier tuple.
+    # A pair is found by the thread that stored the earlier tuple.
     for pair in last.pairs:
         assert (number(pair.earlier) - 1) % threads == pair.thread
         visits = {visit.name: visit for visit in last.threads[pair.thread].visits}
@@ -91,7 +91,7 @@ def test_every_thread_sees_every_tuple_and_keeps_those_of_its_turn(tuples, span,
         assert stored == {name for n, name in enumerate(names) if n % threads == place}
         assert {*thread.r, *thread.s} == stored - set(removed)
         assert len(set(removed)) == len(removed)
-        # Behind a tuple leaves what is older than WS, of its own stream.
+        # After a tuple, tuples of the same stream that are older than WS leave.
         for visit in thread.visits:
             new = merged[number(visit.name) - 1]
             for old in (merged[number(name) - 1] for name in visit.removed):
@@ -114,8 +114,8 @@ def test_of_the_sample_is_true_what_the_paper_says_of_figure_1():
 def test_a_thread_that_is_behind_holds_up_no_other_one():
     behind, _ = live.run_join()
     assert [len(thread.visits) for thread in behind.threads] == [4, 4, 2]
-    assert behind.told == "6 tuples are delivered, and thread 2 is behind"
-    # Of R t6 is the last that was delivered, of S t5: neither is ready, nor what is behind.
+    assert behind.event == "6 tuples are delivered, and thread 2 is behind"
+    # Of R t6 is the last delivered tuple, of S t5: neither is ready, nor are later tuples.
     states = [each.state for each in behind.tuples]
     assert states == ["passed", "passed", "ready", "ready", "waiting", "waiting"]
 
@@ -124,7 +124,7 @@ def test_a_pair_waits_until_each_thread_has_found_a_later_one():
     behind, last = live.run_join()
     assert [(pair.thread, pair.state) for pair in behind.pairs] == [(0, "waiting")] * 2
     assert {pair.thread for pair in last.pairs} == {0, 1, 2}
-    # With one thread there is no other one to wait for: only its last pair waits.
+    # A single thread waits for no other: only the last pair waits.
     alone, _ = live.run_join(1, looks=(7,))
     assert [pair.state for pair in alone.pairs] == ["passed"] * (len(alone.pairs) - 1) + ["waiting"]
 
@@ -165,7 +165,7 @@ def test_other_deliveries_can_be_tried():
 
 
 def of_side(snapshot, side):
-    """Return all tuples of a stream, in cores and between them, those that are handed on once."""
+    """Return all tuples of a stream, in cores and between them; forwarded tuples count once."""
     fields = ("r", "from_left") if side == "R" else ("s", "from_right")
     return [n for core in snapshot.cores for field in fields for n in getattr(core, field)]
 
@@ -178,7 +178,7 @@ def test_in_a_handshake_join_each_tuple_is_in_one_place_and_they_stand_in_order(
             assert len(set(found)) == len(found)
             expired = max(snapshot.newest - live.CHAIN_WINDOW, 0)
             assert set(range(expired + 1, snapshot.newest)) <= set(found)
-        # R walks to the right, so that its oldest are there; S the other way.
+        # R moves to the right, so that the oldest are there; S the other way.
         for left, right in zip(snapshot.cores, snapshot.cores[1:], strict=False):
             assert min((*left.r, 99)) > max((*right.from_left, *right.r, 0))
             assert max((*left.from_right, *left.s, 0)) < min((*right.s, 99))
@@ -195,22 +195,22 @@ def test_in_the_low_latency_join_each_tuple_is_at_its_home(steps):
 
 
 def test_the_newest_has_met_its_whole_window_where_it_has_hurried_past_all():
-    under_way, at_rest, hurried_under_way, hurried = live.meet_in_chains()
-    assert under_way.newest == at_rest.newest == hurried.newest == live.CHAIN_TUPLES
+    in_flight, at_rest, hurried_in_flight, hurried = live.meet_in_chains()
+    assert in_flight.newest == at_rest.newest == hurried.newest == live.CHAIN_TUPLES
     before = range(live.CHAIN_TUPLES - live.CHAIN_WINDOW, live.CHAIN_TUPLES)
     assert hurried.met == tuple(before) and hurried.before == len(before)
-    # Step by step it has met what is in the first core, the oldest of S.
+    # Step by step it has met the tuples in the first core, the oldest of S.
     assert at_rest.met == tuple(before)[: len(at_rest.met)]
     assert 0 < len(at_rest.met) < len(before) / 2
     assert set(at_rest.met) == set(at_rest.cores[0].s)
-    assert set(under_way.met) <= set(at_rest.met)
-    # Those that it has met in the first core, though their pairs wait to be put in order.
-    assert hurried_under_way.met == (4, 7)
+    assert set(in_flight.met) <= set(at_rest.met)
+    # Those that it has met in the first core, though their pairs wait to be ordered.
+    assert hurried_in_flight.met == (4, 7)
 
 
-def test_the_picture_shows_tuples_under_way_in_both_directions():
-    under_way, at_rest, hurried_under_way, hurried = live.meet_in_chains()
-    for snapshot in (under_way, hurried_under_way):
+def test_the_picture_shows_tuples_in_flight_in_both_directions():
+    in_flight, at_rest, hurried_in_flight, hurried = live.meet_in_chains()
+    for snapshot in (in_flight, hurried_in_flight):
         for field in ("from_left", "from_right", "handed_on"):
             assert any(getattr(core, field) for core in snapshot.cores)
     for snapshot in (at_rest, hurried):

@@ -1,4 +1,4 @@
-"""The published statements of the third paper: its words, its numbers, and plain sense.
+"""The published statements of the third paper: words, numbers, and plausibility.
 
 The numbers below were typed from section VI of the paper and not from the file.
 """
@@ -19,7 +19,7 @@ PUBLISHED = written(PAPER.id)
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 FIGURES = {figure.id: figure for figure in PAPER.figures}
 NOW = {name: claim for name, claim in CLAIMS.items() if "needs" not in claim}
-# A sentence of the paper, and the numbers in it that stand as values; of both machines.
+# A sentence of the paper, and the numbers in it that occur as values; of both machines.
 NUMBERS = {
     "4 billion c/s": {4e9, 1},
     "5,100 t/s, 3,500 t/s and 3,000": {5_100, 3_500, 3_000, 1.7},
@@ -51,7 +51,7 @@ MAGNITUDES = {
     "rows/tuple": (1, 10),
     "": (1_000, 100_000),
 }
-# What the paper says without having measured it, or what is made so there and here.
+# Statements of the paper without a measurement, or true by construction there and here.
 NO_RESULTS = {
     "fair-share-wanted": "purpose",
     "gate-no-limit-wanted": "purpose",
@@ -108,7 +108,7 @@ def test_the_numbers_of_a_sentence_are_values_of_its_claims(words):
     own = [claim for claim in CLAIMS.values() if f" {words}" in f" {claim['quote']}"]
     assert {claim["value"] for claim in own} - {None} == NUMBERS[words]
     for number in (claim for claim in own if claim["comparator"] == "at-most"):
-        # Around so much is at most twice that.
+        # "Around" a number means at most twice that.
         most = 2 if "around" in words else 1
         assert number["reads"]["bound"] == pytest.approx(most * number["value"])
 
@@ -118,7 +118,7 @@ def test_rates_and_comparisons_of_a_machine_are_those_of_its_formula():
         for minutes in (5, 10, 15):
             claim = CLAIMS[f"{name}-at-{minutes}-minutes"]
             assert claim["reads"]["at"]["window_s"] == 60 * minutes
-            # 2 WS T**2 of T tuples/s a stream; the text has two of R and S together.
+            # 2 WS T**2 of T tuples/s for each stream; the text has two of R and S together.
             wanted = 2 * math.sqrt(c_ps / (2 * 60 * minutes))
             assert claim["value"] == pytest.approx(wanted, rel=0.05)
 
@@ -149,7 +149,7 @@ def test_each_claim_reads_what_its_figures_have(claim):
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
 def test_what_is_said_of_the_second_machine_says_so(claim):
-    # Its own sentences; what is said of both machines has no number of one of them.
+    # The statement's sentences; a sentence about both machines has no number of one of them.
     quote = claim["quote"]
     second = any(words in quote for words in ("1.4 billion", "1,750", "PT$ s does not exceed 2%"))
     second = second or "almost perfectly linear" in quote or claim["figures"] == ["7a"]
@@ -197,13 +197,13 @@ def test_every_statement_is_judged_from_results_of_every_figure():
     rows = of_every_figure(repetitions=2, cores=64)
     for row in rows:
         row["sort_peak"] = 500
-    # Values at the paper's own numbers of threads and sources are in its own profile alone.
+    # Values at the paper's numbers of threads and sources are in the paper's profile alone.
     large = {16, 30, 48}
     for claim in claims.judge_paper(PAPER.id, rows):
         assert claim["reason"].endswith("."), claim["id"]
         given = CLAIMS[claim["id"]]
         if given.get("needs"):
-            assert (claim["direction"], claim["parts"]) == ("cannot tell", [])
+            assert (claim["direction"], claim["parts"]) == ("not measured here", [])
             assert PUBLISHED["needs"][given["needs"]] in claim["reason"]
         elif not large & {value for value in given["reads"]["at"].values() if value != "all"}:
             assert claim["parts"] and not claim["missing"], claim["id"]

@@ -1,7 +1,7 @@
-"""The third paper's statements as two readers had them: alike, or different for a reason.
+"""The third paper's statements as read by two readers: alike, or different for a reason.
 
-The second reader had the quotes and the paper. What either wrote is put into the other's words
-here; where that leaves a difference, `settled` names it and says why the first reading stands.
+The second reader had the quotes and the paper. Here each reading is translated into the other's
+words; if that leaves a difference, `settled` names it and says why the first reading stands.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ PUBLISHED = written(PAPER.id)
 SETTLED, READING = read_again(PAPER.id)
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 NAMES = PUBLISHED["variants"]
-# Panels of the second machine stand at those of the first; 7x is ours, where the paper has none.
+# Panels of the second machine are mapped to those of the first; 7x has no counterpart in the paper.
 PANEL = {"5d": "5a", "5e": "5b", "5f": "5c", "6b": "6a", "7c": "7b", "-": "7x"}
-# What the words of the second reading are in the fields of the first.
+# From the words of the second reading to the fields of the first.
 QUANTITY = {
     "comparisons": {"comparisons_ps"},
     "tuples": {"highest_tps"},
@@ -35,7 +35,7 @@ HOW = {
     "stays": {("monotone", "near"), ("monotone", "kept"), ("figure-ordering", "near")},
     "is that much": {("half-window", "near"), ("absolute", None)},
     "is at most": {("at-most", "lower")},
-    # No statement that has a least could be judged by it.
+    # No statement with "at least" could be judged by it.
     "is at least": set(),
     "rises": {("monotone", "rises")},
     "falls": {("monotone", "falls"), ("growth", "falls")},
@@ -54,9 +54,9 @@ def panels(names: list[str]) -> set[str]:
 def numbers_agree(second: dict, claim: dict) -> bool:
     number, value = second["number"], claim["value"]
     if number == "-":
-        # What is alike is so to 1.
+        # "Alike" has the number 1.
         return value in (None, 1)
-    # The second has shares for per cent, and seconds.
+    # The second has shares instead of per cent, and seconds.
     number *= {"%": 100, "ms": 1_000 if "fill" in second["about"] else 1}.get(claim["unit"], 1)
     return value is not None and abs(number / value - 1) < 0.02
 
@@ -64,7 +64,7 @@ def numbers_agree(second: dict, claim: dict) -> bool:
 def differences(claim: dict, second: dict) -> list[str]:
     """Return the fields in which two readings differ."""
     who, rivals = ({NAMES[name] for name in reads(claim, key)} for key in ("variants", "rivals"))
-    # ScaleJoin against itself or its ideal is a growth or a line of the first.
+    # ScaleJoin compared with itself or the ideal is a growth or a line in the first reading.
     named = {name for name in second["against"] if not name.startswith(("ScaleJoin ", "ideal"))}
     fields = {
         "text": second["text"] == str(claim["section"]),

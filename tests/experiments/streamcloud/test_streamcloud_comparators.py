@@ -1,4 +1,4 @@
-"""Comparators of the fifth paper, on rows for which the answer is known, both ways."""
+"""Comparators of the fifth paper, on rows with a known answer, both ways."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from experiments import papers
 from experiments.judging import claims
-from experiments.judging.floors import floors_of
 from experiments.judging.points import points_of_paper
 from experiments.judging.published import claim_of, read_published
+from tests.invented import floors
 from tests.invented_streamcloud import PAPER, rows_at
 
 PUBLISHED = read_published(PAPER)
@@ -19,7 +19,7 @@ AT_MAP = {"query": "map", "instances": "all"}
 
 
 def claim(comparator: str, figure: str, quantity: str, direction: str, **reads):
-    """Return a claim about some points, alike within a quarter where it says alike."""
+    """Return a claim about some points; "alike" means within a quarter."""
     given = {"variants": [LINE], "at": AT_MAP} | reads
     near = {"tolerance": 1.25} if direction == "near" else {}
     return claim_of(
@@ -33,18 +33,12 @@ def claim(comparator: str, figure: str, quantity: str, direction: str, **reads):
 
 
 def judged(about, rows: list[dict], rounds: int = 4) -> dict:
-    """Return the verdict on a claim from rows of some equal rounds each, and equal runs."""
+    """Return the verdict on a claim from rows of several equal rounds each."""
     every = [{**row, "round": number} for row in rows for number in range(1, rounds + 1)]
-    equal = [
-        {**row, "phase": "equal", "throughput_tps": 1.01 * row["throughput_tps"]}
-        for row in every
-        if row["phase"] == "closed"
-    ]
     declared = papers.paper(PAPER)
-    points = points_of_paper([*every, *equal], declared)
+    points = points_of_paper(every, declared)
     published = replace(PUBLISHED, claims=(about,))
-    floors = floors_of([*every, *equal])
-    return claims.judge_claim(about, points, published, declared.figures, floors)
+    return claims.judge_claim(about, points, published, declared.figures, floors(1.01))
 
 
 def of_map(*instances: int, queue=None, **given) -> list[dict]:
@@ -91,7 +85,7 @@ def test_a_bound_holds_each_point_of_a_figure_without_a_rate():
     found = judged(about, rows)
     assert sorted(ratios(found).values()) == pytest.approx([0.1 / 0.4, 0.45 / 0.4])
     lacking = judged(about, [])
-    assert lacking["direction"] == "cannot tell" and lacking["missing"]
+    assert lacking["direction"] == "not measured here" and lacking["missing"]
 
 
 def test_a_trend_over_the_rate_is_that_of_each_line():
@@ -112,7 +106,7 @@ def test_an_empty_queue_has_a_ratio_as_if_a_tuple_waited():
 def test_a_line_without_such_a_rate_is_missed_and_one_rate_is_no_trend():
     about = claim("rate-trend", "7a", "queue_tuples", "rises", rate="past", against="below")
     found = judged(about, of_map(1, shares=(0.3, 0.7)))
-    assert found["direction"] == "cannot tell"
+    assert found["direction"] == "not measured here"
     assert found["missing"] == ["a rate past saturation of Map, 1 instance in figure 7a"]
     flat = claim("rate-trend", "7a", "processed_tps", "near", rate="past", against="saturated")
     assert not judged(flat, of_map(1, shares=(0.3, 1.1)))["parts"]

@@ -1,7 +1,7 @@
-"""Every question has two answers: results as the paper tells them, and the other way round.
+"""Every question has two answers: from results as the paper reports them, and from opposite ones.
 
-Results are invented at the paper's sizes, on a machine with a core for each thread. So what holds
-or does not is the statements' own doing, and not that of a machine that is too small.
+Results are invented at the paper's sizes, on a machine with a core for each thread. So the answers
+depend on the statements, and not on a machine that is too small.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from experiments.judging.pool import DOES_NOT_HOLD, HOLDS
 from experiments.judging.published import read_published
 from tests import invented_streamcloud
 from tests.invented_streamcloud import PAPER, of_every_figure, places_of
+from tests.quiet import floors
 
 CORES = 1_000
-# Throughput of the strategies, and what the processor time of their nodes goes into.
+# Throughput of the strategies, and the uses of the processor time of their nodes.
 HEIGHT = {"subquery-cluster": 5.0, "operator-cluster": 2.0, "query-cluster": 1.0}
 AGAINST = {"subquery-cluster": 1.0, "operator-cluster": 2.0, "query-cluster": 5.0}
 OTHER = {"subquery-cluster": 0.1, "operator-cluster": 0.3, "query-cluster": 0.45}
 IDLE = {"subquery-cluster": 0.08, "operator-cluster": 0.35, "query-cluster": 0.02}
-# What instances bring: in proportion, but where comparisons are spared or windows are shared.
+# The gain of instances: in proportion, unless comparisons are avoided or windows are shared.
 POWER = {"join-by-nested-loop": 1.5, "fixed-windows": 1.2}
 LONG, SHORT = 2_400.0, 100.0
 
 
 def queue_of(row: Mapping[str, Any], alike: bool) -> float | None:
-    """Return a queue: none at first, of a join one that more instances shorten, and then any."""
+    """Return a queue: none at first, for a join one that more instances shorten, and then any."""
     share, join = row["rate_fraction"], row["settings"]["query"].startswith("join")
     if share is None or share > 1.0:
         return None if share is None else 1e6
     if not alike:
-        # The slowest rate is the one with the queue, and more instances have more of it.
+        # Only the slowest rate has the queue, and more instances lengthen it.
         long = share < 0.5 or not join
         return 1e5 if long else SHORT * row["settings"]["instances"] ** 0.3
     if join and share > 0.5:
@@ -44,7 +45,7 @@ def queue_of(row: Mapping[str, Any], alike: bool) -> float | None:
 
 
 def told(row: dict[str, Any], alike: bool) -> dict[str, Any]:
-    """Return a row as the paper has it, or as it would be if the paper were wrong."""
+    """Return a row in agreement with the paper, or as it would be if the paper were wrong."""
     settings, own, strategy = row["settings"], {}, row["variant"]
     query, instances = settings["query"], settings["instances"]
     grown = instances ** (POWER.get(query, 1.0) if alike else -0.3)
@@ -73,8 +74,13 @@ def test_each_question_is_answered_both_ways(monkeypatch, alike, answer):
     monkeypatch.setattr(
         invented_streamcloud, "places_of", lambda figure: places_of(figure, "paper")
     )
-    rows = [told(row, alike) for row in of_every_figure(repetitions=3, cores=CORES)]
-    claims = judge_paper(PAPER, rows)
+    # Nothing is published about the figures on Spark, which are not the paper's.
+    rows = [
+        told(row, alike)
+        for row in of_every_figure(repetitions=3, cores=CORES)
+        if row["variant"] in HEIGHT
+    ]
+    claims = judge_paper(PAPER, rows, floors())
     found = findings_of(PAPER, read_published(PAPER).findings, claims)
     wrong = {
         each["id"]: {

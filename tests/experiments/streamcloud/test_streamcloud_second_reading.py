@@ -1,6 +1,6 @@
-"""The fifth paper's statements as two readers had them: alike, or different for a reason.
+"""The fifth paper's statements as read by two readers: alike, or different for a reason.
 
-Neither had seen the other's. What either wrote is put into the other's words here; where that
+Neither reader had seen the other's reading. Here each is translated into the other's words; if that
 leaves a difference, `settled` names it and says which reading stands, and why.
 """
 
@@ -18,16 +18,16 @@ SETTLED, READING = read_again(PAPER.id)
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 # Pictures of plans and of the query, which show no measurement.
 PICTURES = {"1", "2", "4", "8"}
-# What is ours where the paper has a figure that is measured, or none.
+# Millrace's figures, with the paper's measured counterparts, if any.
 OURS = {"7ex": {"7e"}, "7fx": {"7f"}, "9x": {"9"}, "10x": {"10"}, "11x": set()}
-# StreamCloud is that plan, of one operator too.
+# StreamCloud is that plan, even for one operator.
 PLANS = {
     "StreamCloud": "subquery-cluster",
     "StreamCloud of several instances a node": "subquery-cluster",
     "Cartesian product": "subquery-cluster",
     "join as Cartesian product": "subquery-cluster",
 }
-# What the words of the second reading are in the fields of the first.
+# From the words of the second reading to the fields of the first.
 QUANTITY = {
     "throughput": {"throughput_tps", "processed_tps", "nodes_tps"},
     "offered rate": {"throughput_tps"},
@@ -54,7 +54,7 @@ HOW = {
     "is that much": {("absolute", None, None), ("against-bound", "near", None)},
     "is at most": {("against-bound", "lower", None)},
     "is at least": {("against-bound", "higher", None)},
-    # Of the load of the busiest: it falls less than the number of instances grows.
+    # For the load of the busiest: it falls more slowly than the number of instances grows.
     "rises": {("growth", "rises", 0), ("rate-trend", "rises", None), ("growth", "higher", -1)},
     "falls": {("monotone", "falls", None)},
     "rises as the number": {("growth", "near", 1)},
@@ -73,9 +73,10 @@ def plots_agree(second: dict[str, Any], claim: dict[str, Any]) -> bool:
 
 
 def who_and_how(second: dict[str, Any]) -> tuple[set[str], set[str], str]:
-    """Return who, against whom and how in the first reading's names of plans."""
+    """Return the subjects, the rivals and the relation in the first reading's names of plans."""
     who = {PLANS.get(name, name) for name in second["who"]}
-    # Against itself, of fewer instances or in another query, is a growth or a trend of the first.
+    # A comparison with itself at fewer instances or in another query is a growth or trend in the
+    # first.
     itself = ("StreamCloud ", "one engine", "equijoin")
     against = {name for name in second["against"] if not name.startswith(itself)}
     return who, against, second["how"]
@@ -84,7 +85,7 @@ def who_and_how(second: dict[str, Any]) -> tuple[set[str], set[str], str]:
 def number_agrees(second: dict[str, Any], claim: dict[str, Any]) -> bool:
     number, value = second["number"], claim["value"]
     if number == "-":
-        # What is alike is so to 1.
+        # "Alike" has the number 1.
         return value in (None, 1)
     return value == number
 
@@ -99,9 +100,9 @@ def differences(claim: dict[str, Any], second: dict[str, Any]) -> list[str]:
         who, against, how = against, who, TURNED[how]
     judged = (claim["comparator"], claim.get("direction"), claim["reads"].get("power"))
     fields = {
-        # The second has the parts of a section apart.
+        # The second reading has the parts of a section separately.
         "text": second["text"].rstrip("0123456789") == claim["section"],
-        # Of the others none counts, whatever it is called.
+        # All other kinds are equivalent.
         "kind": (second["kind"] == "result") == (claim["kind"] == "result"),
         "plots": plots_agree(second, claim),
         "about": claim["quantity"] in QUANTITY.get(second["about"], ()),

@@ -1,4 +1,4 @@
-"""Plans as pictures take them, and instances step by step: what the notebook's text points at."""
+"""Snapshots of plans and of instances step by step agree with the notebook's text."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_query_that_is_none_is_refused(tmp_path):
 def test_every_tuple_leaves_its_window_when_the_paper_says_so():
     ((shown),) = live.windows()
     left = {step.came: side.gone for step in shown.steps for side in step.sides if side.gone}
-    # Figure 5a: C lets 0 go, 2 lets A go; and so on.
+    # Figure 5a: the arrival of C purges 0, 2 purges A; and so on.
     assert left == {"C at 4": ("0",), "2 at 5": ("A",), "D at 6": ("1",), "3 at 7": ("B",)}
     made = [name for step in shown.steps for name in step.made]
     assert made == "0 A,1 A,0 B,1 B,1 C,2 B,2 C,2 D,3 C,3 D".split(",")
@@ -86,7 +86,7 @@ def test_best_effort_loses_exactly_1_b():
     best, transparent = live.partner()
     assert best.missing == ("1 B",) and transparent.missing == ()
     assert [step.made for step in best.steps] == [(), (), ("2 D",), ("2 B",)]
-    # D has let 1 go before B comes.
+    # D has purged 1 before B arrives.
     assert best.steps[2].sides[0].gone == ("1",)
     assert all(not sender.waiting for step in best.steps for side in step.sides
                for sender in side.senders)  # fmt: skip
@@ -109,11 +109,11 @@ def test_an_order_in_which_b_comes_before_d_loses_nothing():
 
 
 def test_without_progress_everything_waits_for_a_silent_sender():
-    told, untold = live.silent_sender()
-    assert [step.made for step in told.steps] == [(), ("1",), (), ("3",), (), ("5",)]
-    assert [step.certain for step in told.steps] == ["1", "2", "3", "4", "5", "end"]
-    assert [step.made for step in untold.steps] == [(), (), (), (), (), ("1", "3", "5")]
-    waiting = [step.sides[0].senders for step in untold.steps[:-1]]
+    heard, unheard = live.silent_sender()
+    assert [step.made for step in heard.steps] == [(), ("1",), (), ("3",), (), ("5",)]
+    assert [step.certain for step in heard.steps] == ["1", "2", "3", "4", "5", "end"]
+    assert [step.made for step in unheard.steps] == [(), (), (), (), (), ("1", "3", "5")]
+    waiting = [step.sides[0].senders for step in unheard.steps[:-1]]
     assert [each[1].waiting for each in waiting] == [(), ("1",), ("1",), ("1", "3"), ("1", "3")]
     assert all(each[0].progress == "" for each in waiting)
 
@@ -136,6 +136,6 @@ def test_each_pair_is_compared_by_the_instance_where_its_row_and_column_cross(
         {who % shown.columns for (who,) in line} for line in zip(*shown.compared, strict=True)
     ]
     assert all(len(each) == 1 for each in [*rows, *columns])
-    # Those of one row stand together.
+    # Those of one row are contiguous.
     for lines in (rows, columns):
         assert all(min(one) <= min(other) for one, other in pairwise(lines))

@@ -1,8 +1,8 @@
 """The driver against an operator whose capacity and stalls are known.
 
-It is a made-up one: a queue of so many places, and an output thread that takes a fixed time for
-each tuple and, where it is told to, stands still for a while at one of them. What it can do follows
-from these two numbers, so what is measured can be held against it.
+The operator is synthetic: a bounded queue, and an output thread that takes a fixed time for each
+tuple and can be made to stall at one of them. The operator's capacity follows from these two
+numbers, so measurements can be compared with it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
 from operators.core.jit import INTERPRETED, inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.running import pinning
-from operators.running.crew import Counts, Role
 from operators.running.drivers import Feed, make_input_loop
+from operators.running.run_threads import Counts, Role
 
 TAKEN, GIVEN, CLOSED = 0, LINE_WORDS, 2 * LINE_WORDS
-# Set before a run, read by the output thread: the tuple at which it stands still, and for how long.
+# Set before a run, read by the output thread: the tuple at which it stalls, and for how long.
 STALL_AT, STALL_NS = 3 * LINE_WORDS, 3 * LINE_WORDS + 1
-# When the last tuple was done; then when each arrived, and when each was put out.
+# When the last tuple was done; then the times at which each arrived and was put out.
 DONE_AT = 3 * LINE_WORDS + 2
 MOST = 1 << 18
 ARRIVED, EMITTED = 4 * LINE_WORDS, 4 * LINE_WORDS + MOST
@@ -64,8 +64,8 @@ def process(state):
     given = load(state, GIVEN, ACQUIRE)
     if given == load(state, TAKEN, ACQUIRE):
         return END if closed == 1 else NOT_READY
-    # A server begins with a tuple when it has arrived and the one before is done, by the clock: a
-    # thread that was interrupted catches up, so that other tests take nothing from the capacity.
+    # The server starts a tuple once it has arrived and the previous one is done, by the clock. So
+    # an interrupted thread catches up, and other tests do not reduce the capacity.
     end = max(state[ARRIVED + given], state[DONE_AT]) + SERVICE_NS
     if given == state[STALL_AT]:
         end += state[STALL_NS]
@@ -78,7 +78,7 @@ def process(state):
 
 
 class Known(ThreadedBench):
-    """The made-up operator as a bench."""
+    """The synthetic operator as a bench."""
 
     def __init__(self, stall=(-1, 0)):
         super().__init__(registry.variant("gate", "t-gate"))
@@ -118,7 +118,7 @@ class Known(ThreadedBench):
 
 
 def undisturbed(run):
-    """Return a run that nobody disturbed, or the best of many: other tests only take away."""
+    """Return an undisturbed run, or the best of many: other tests only slow a run down."""
     rows = []
     while len(rows) < 20 and not (rows and rows[-1]["throughput_tps"] >= 0.97 * CAPACITY_TPS):
         rows.append(run())
@@ -142,11 +142,11 @@ def test_what_starting_and_draining_take_is_no_part_of_it(place):
 
 
 def test_a_stall_is_seen_in_the_latency_of_all_that_waited_for_it():
-    # At half of its capacity it stands still for 40 ms: 4,000 of 50,000 tuples come due meanwhile
-    # and as many until it has caught up, so of the measured ones 8 in 37.5 wait, the longest 40 ms.
+    # At half of the capacity it stalls for 40 ms: 4,000 of 50,000 tuples come due meanwhile and as
+    # many until it has caught up, so of the measured ones 8 in 37.5 wait, the longest 40 ms.
     stall_ms, rate = 40.0, CAPACITY_TPS / 2
     bench = Known(stall=(25_000, int(stall_ms * 1e6)))
-    # They wait between nothing and 40 ms, evenly. Other tests can only add to it.
+    # The waits are uniform between 0 and 40 ms. Other tests can only lengthen them.
     share = 2 * stall_ms / 1e3 * rate / 37_500
     wanted = stall_ms * (1 - 0.01 / share)
     rows = []
@@ -162,7 +162,7 @@ def test_a_stall_is_seen_in_the_latency_of_all_that_waited_for_it():
 def test_a_rate_beyond_the_capacity_is_seen_to_be():
     bench = Known()
     rows = [bench.run(Request(0.2, 1.3 * CAPACITY_TPS, OPEN, tuples=50_000)) for _ in range(5)]
-    # A run that catches up after an interruption is faster for a while, and none is much.
+    # A run that catches up after an interruption is faster for a while, but none is much faster.
     achieved = sorted(row["achieved_tps"] for row in rows if row["saturated"])
     assert len(achieved) >= 3
     assert achieved[0] <= 1.03 * CAPACITY_TPS

@@ -1,4 +1,4 @@
-"""Provenance, the sentinel, and being alone on the machine."""
+"""Provenance, the sentinel, and exclusive use of the machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections import deque
 import numpy as np
 import pytest
 
-from experiments.timing import isolation, machine
+from experiments.timing import forks, isolation, machine
 from experiments.timing.machine import _Counters
 from operators.core.jit import INTERPRETED
 from operators.running import pinning
@@ -71,7 +71,7 @@ def counters(monkeypatch, *values):
 def test_a_quiet_machine_is_not_noisy(monkeypatch):
     monkeypatch.setattr(machine, "sentinel_ns", lambda: 1_000_000)
     counters(monkeypatch, _Counters(0, 10, 5, 0), _Counters(1, 12, 7, 0))
-    seen = machine.Watch().done()
+    seen = machine.Watch(2).done()
     assert (seen.foreign_cores, seen.steal_cores, seen.sentinel_drift) == (0, 0, 0)
     assert not seen.noisy
 
@@ -80,16 +80,16 @@ def test_a_quiet_machine_is_not_noisy(monkeypatch):
 def test_foreign_or_stolen_time_marks_a_run_noisy(monkeypatch, end):
     monkeypatch.setattr(machine, "sentinel_ns", lambda: 1_000_000)
     counters(monkeypatch, _Counters(0, 10, 5, 0), end)
-    assert machine.Watch().done().noisy
+    assert machine.Watch(2).done().noisy
 
 
-def test_a_drift_of_the_sentinel_marks_a_run_noisy(monkeypatch):
+def test_a_drift_of_the_sentinel_is_recorded_with_its_level_and_marks_no_run(monkeypatch):
     durations = iter([1_000_000, 1_040_000])
     monkeypatch.setattr(machine, "sentinel_ns", lambda: next(durations))
     counters(monkeypatch, _Counters(0, 0, 0, 0), _Counters(1, 0, 0, 0))
-    seen = machine.Watch().done()
-    assert seen.sentinel_drift == pytest.approx(0.04)
-    assert seen.noisy
+    seen = machine.Watch(2).done()
+    assert (seen.sentinel_ns, seen.sentinel_drift) == (1_020_000, pytest.approx(0.04))
+    assert not seen.noisy
 
 
 def test_a_tenth_of_a_core_shows_in_short_runs_that_follow_each_other(monkeypatch):
@@ -97,17 +97,30 @@ def test_a_tenth_of_a_core_shows_in_short_runs_that_follow_each_other(monkeypatc
     monkeypatch.setattr(machine, "sentinel_ns", lambda: 1_000_000)
     clock = [_Counters(0.05 * n, 0.06 * n, 0.05 * n, 0) for n in range(24)]
     counters(monkeypatch, *clock)
-    seen = [machine.Watch().done() for _ in range(12)]
+    seen = [machine.Watch(2).done() for _ in range(12)]
     assert not seen[0].noisy
     assert [one.noisy for one in seen[-6:]] == [True] * 6
     assert seen[-1].foreign_cores == pytest.approx(0.2)
+
+
+def test_processor_time_of_a_parent_is_not_a_neighbours(tmp_path):
+    used = _Counters(machine.now() / 1e9, 0, 1_000, 0)
+    machine._before.append(used)
+
+    def look():
+        (tmp_path / "cores").write_text(str(machine.Watch(1).done().foreign_cores))
+
+    forks.in_child(look)
+    machine._before.clear()
+    # By counters of the parent it would be a thousand seconds over less than one.
+    assert float((tmp_path / "cores").read_text()) <= os.cpu_count() + 0.5
 
 
 def test_the_sentinel_after_a_run_is_that_before_the_next(monkeypatch):
     durations = iter([1_000_000, 1_000_000, 1_040_000])
     monkeypatch.setattr(machine, "sentinel_ns", lambda: next(durations))
     counters(monkeypatch, *(_Counters(n, 0, 0, 0) for n in range(4)))
-    assert [machine.Watch().done().noisy for _ in range(2)] == [False, True]
+    assert [machine.Watch(2).done().sentinel_ns for _ in range(2)] == [1_000_000, 1_020_000]
 
 
 def test_the_sentinel_takes_time():
@@ -124,15 +137,29 @@ def test_cores_that_are_moved_during_a_run_mark_it_noisy(monkeypatch, ways, nois
     monkeypatch.setattr(machine, "sentinel_ns", lambda: 1_000_000)
     counters(monkeypatch, _Counters(0, 0, 0, 0), _Counters(1, 0, 0, 0))
     monkeypatch.setattr(machine, "transfer_ns", lambda: next(remaining))
-    seen = machine.Watch().done()
+    seen = machine.Watch(2).done()
     assert seen.noisy == noisy
     assert seen.transfer_ns == max((way for way in ways if way), default=None)
+
+
+def test_how_far_cores_are_is_looked_at_before_and_after_each_run_of_more_than_one_thread(
+    monkeypatch,
+):
+    ways = iter(range(60, 70))
+    monkeypatch.setattr(machine, "sentinel_ns", lambda: 1_000_000)
+    counters(monkeypatch, *(_Counters(n, 0, 0, 0) for n in range(6)))
+    monkeypatch.setattr(machine, "transfer_ns", lambda: next(ways))
+    seen = [machine.Watch(threads).done() for threads in (2, 2, 1)]
+    # Also if a run follows at once: cores may have been moved meanwhile.
+    found = [(one.transfer_before_ns, one.transfer_after_ns) for one in seen]
+    assert found == [(60, 61), (62, 63), (None, None)]
+    assert [one.transfer_ns for one in seen[:2]] == [61, 63]
 
 
 def test_a_cache_line_takes_some_nanoseconds_from_core_to_core():
     cores = pinning.cores()
     way = machine.transfer_ns()
-    # The interpreter would be timed, where there is no compiler.
+    # Without a compiler the interpreter would be timed.
     pinned = hasattr(os, "sched_setaffinity")
     assert (way is None) == (INTERPRETED or cores < 2 or not pinned)
     assert way is None or 1 < way < 1e6
@@ -154,7 +181,7 @@ def test_who_waits_for_a_core_that_is_not_there_gives_up(begins):
 
 @pytest.mark.parametrize("begins", [True, False])
 def test_a_word_is_handed_over_in_turns(begins):
-    # The other one is always there already.
+    # The other thread has always arrived already.
     words, spent = np.zeros(64, np.int64), np.zeros(3, np.int64)
     words[32] = turns = 3 * machine.TURNS
     machine._hand_over(words, 0, 32, begins, 0, spent)

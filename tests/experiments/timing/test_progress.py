@@ -1,4 +1,4 @@
-"""What a waiting person sees of a group, on a terminal and in a file."""
+"""The progress of a group as shown to a user, on a terminal and in a file."""
 
 from __future__ import annotations
 

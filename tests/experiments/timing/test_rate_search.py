@@ -9,7 +9,7 @@ from tests.experiments.rows import a_row
 
 
 def machine_of(capacity, **changes):
-    """Return a measurement that passes below `capacity`, and the list of rates it was asked."""
+    """Return a measurement that passes below `capacity`, and the list of requested rates."""
     asked = []
 
     def measure(rate):
@@ -55,7 +55,7 @@ def test_what_failed_beside_others_is_tried_once_more():
 
     def beside_others(rate):
         row = measure(rate)
-        # Each first run is disturbed; a second one is not, where one is made.
+        # Each first run is disturbed; a second one, if made, is not.
         first = len(asked) < 2 or asked[-2] != rate
         rows.append({**row, "noisy": first, "achieved_tps": 0.5 * rate if first else rate})
         return rows[-1]

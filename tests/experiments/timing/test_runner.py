@@ -1,4 +1,4 @@
-"""A group is measured point by point; whatever ends it, finished rows stay and it goes on."""
+"""A group is measured point by point; after any interruption, finished rows stay and it resumes."""
 
 from __future__ import annotations
 
@@ -8,70 +8,24 @@ from dataclasses import replace
 import pytest
 
 from experiments import families
-from experiments.families.gate import bench as gate_bench
 from experiments.judging.floors import equal_pairs
 from experiments.records import results
 from experiments.records.results import partial_path
-from experiments.timing import machine, point, rounds, runner, threads
-from experiments.timing.rounds import Lengths, Reference
-from experiments.timing.task import Group, Task
-from operators import registry
-from operators.running.crew import RunFailed, Stuck
+from experiments.timing import machine, rounds, run_row, runner
+from operators.running.run_threads import RunFailed, Stuck
 from tests.required import required_runs
+from tests.tiny_groups import (
+    COMMON,
+    LENGTHS,
+    OWN,
+    RUNS,
+    counted,
+    group_of,
+    places,
+    task_of,
+)
 
 pytestmark = pytest.mark.usefixtures("tiny_runs")
-
-LENGTHS = Lengths(0.02, 0.02, 0.02, 2, 1, 60.0, open_fraction=0.1)
-COMMON = {"data": "digest"}
-
-
-def task_of(variant, fractions=(0.1,), family="aggregation", **given):
-    runs = {name: given.pop(name) for name in ("common", "probes", "phases") if name in given}
-    settings = registry.family(family).resolve(registry.variant(family, variant), given)
-    return Task(variant, settings, fractions, **runs)
-
-
-def group_of(*tasks, family="aggregation"):
-    return Group(f"{family}-tiny", family, None, tasks, (("paper", "8"),))
-
-
-TINY = group_of(task_of("mqlf", inputs=1), task_of("mqlf", inputs=2))
-# Two rounds of slices, one of open runs.
-OWN = [(1, "closed", 1), (1, "closed", 2), (1, "open", 1), (2, "closed", 1), (2, "closed", 2),
-       (2, "open", 1)]  # fmt: skip
-# Beside them one setting twice a round, one open run twice, and the setting of all processes.
-RUNS = len(OWN) + 2 + 1 + 1
-
-
-@pytest.fixture
-def measure(tmp_path, meters, monkeypatch):
-    """Measure a group into one file and return its rows."""
-    monkeypatch.setattr(gate_bench, "LEAST_TUPLES", 2_000)
-
-    def go(group=TINY, common=COMMON, data=True, repetition=1):
-        def bench_of(task):
-            given = {**task.settings, **({"dataset": meters} if data else {})}
-            return families.ready(group.family, task.variant, given)
-
-        purpose = {"profile": "quick", "size": "quick", "repetition": repetition}
-        reference = Reference(families.ready("gate", "t-gate", {"sources": 1}), COMMON)
-        path = runner.run_group(
-            group, bench_of, LENGTHS, common, purpose, reference, 60.0, go.output
-        )
-        return results.read(path).rows
-
-    go.output = tmp_path / "raw" / "repetition-1.jsonl"
-    return go
-
-
-def places(rows):
-    """Return which of the group's own runs there are, equal ones and second tries apart."""
-    kinds = ("equal", "equal open", "reference")
-    return sorted(
-        (row["settings"]["inputs"], row["phase"], row["round"])
-        for row in rows
-        if row["phase"] not in kinds and (row["phase"], row["round"]) != ("open", 2)
-    )
 
 
 def test_every_planned_run_becomes_a_row(measure, capsys):
@@ -96,7 +50,7 @@ def test_every_planned_run_becomes_a_row(measure, capsys):
                 assert row["rate_fraction"] == 0.1
                 assert row["offered_tps"] == pytest.approx(0.1 * mean)
         if len(reached) == len(closed):
-            # However fast a slice was, the next one is as long.
+            # The next slice has the same length, even if the previous one was fast.
             assert len({row["tuples"] for row in closed}) == 1
     told = capsys.readouterr().err.splitlines()
     first = "millrace: aggregation-tiny: closed round 1 of 2, 3 runs; about "
@@ -127,7 +81,7 @@ def test_each_round_runs_one_setting_twice_and_each_process_the_common_one(measu
     (common,) = (row for row in rows if row["phase"] == "reference")
     assert (common["family"], common["variant"]) == ("gate", "t-gate")
     found = {(kind, one["phase"]) for kind, one, _ in equal_pairs([r for r in rows if r["valid"]])}
-    # The open run of so small a rate may have no latency to compare; the closed ones always pair.
+    # The open run at that small rate may have no latency to compare; the closed ones always pair.
     assert found - {("latency", "open")} == {("throughput", "closed")}
 
 
@@ -150,34 +104,21 @@ def test_rivals_run_at_a_share_of_the_slowest_one_s_throughput(measure):
 
 
 def test_what_did_not_keep_up_is_tried_once_more(measure, monkeypatch):
-    original = point.row
+    original = run_row.row
 
     def seen(bench, request):
         row = original(bench, request)
         return {**row, "saturated": request.offered_tps is not None}
 
-    monkeypatch.setattr(point, "row", seen)
+    monkeypatch.setattr(run_row, "row", seen)
     opened = [row for row in measure() if row["phase"] == "open"]
     assert sorted((row["settings"]["inputs"], row["round"]) for row in opened) == [
         (1, 1), (1, 2), (2, 1), (2, 2),
     ]  # fmt: skip
 
 
-def counted(monkeypatch, before=lambda bench: None):
-    """Count the runs; `before` each of them sees its bench, and may raise."""
-    original, runs = threads.run_tuples, []
-
-    def run(bench, *given):
-        before(bench)
-        runs.append(bench)
-        return original(bench, *given)
-
-    monkeypatch.setattr(threads, "run_tuples", run)
-    return runs
-
-
 def interrupted(measure, monkeypatch):
-    """Measure the tiny group until Ctrl-C comes in its fourth run."""
+    """Measure the tiny group until Ctrl-C arrives in the fourth run."""
 
     def interrupt(bench):
         if len(runs) == 3:
@@ -206,7 +147,7 @@ def test_rows_of_other_conditions_are_measured_again_and_kept_aside(measure, mon
     interrupted(measure, monkeypatch)
     again = counted(monkeypatch)
     assert places(measure(common={"data": "another digest"})) == OWN
-    # All but the setting of all processes, whose conditions are its own.
+    # All but the setting of all processes, whose conditions are separate.
     assert RUNS - 1 <= len(again) <= RUNS + 1
     assert "1 of its 3 rows are taken over" in capsys.readouterr().err
     assert len(list(measure.output.parent.glob(".*.stale-1"))) == 1
@@ -234,7 +175,7 @@ def test_a_failure_is_a_row_and_the_others_are_measured(measure, monkeypatch):
     runs = counted(monkeypatch, fail)
     rows = measure()
     reasons = {r["invalid_reason"] for r in rows if r["settings"].get("inputs") == 2}
-    # What failed once is not waited for in every round.
+    # A setting that failed once is not waited for in every round.
     assert reasons == {
         "it fell over",
         "not run, as one before it failed: it fell over",
@@ -294,16 +235,17 @@ def test_a_setting_without_slices_is_not_timed_and_its_own_run_has_no_given_leng
     asked = []
 
     def row(bench, request):
-        asked.append((request.phase, request.tuples, bench.settings.get("inputs")))
+        asked.append((request.phase, request.tuples, bench.settings.get("inputs"), request.round))
         return whole(bench, request)
 
-    whole = point.row
-    monkeypatch.setattr(point, "row", row)
+    whole = run_row.row
+    monkeypatch.setattr(run_row, "row", row)
     alone = replace(task_of("mqlf", (), inputs=1, phases=("durations",)), sliced=False)
     rows = measure(group_of(alone, task_of("mqlf", (), inputs=2)))
     mine = [row for row in rows if row["settings"].get("inputs") == 1]
     assert [(row["phase"], row["valid"]) for row in mine] == [("durations", True)] * 2
-    assert [each for each in asked if each[2] == 1] == [("durations", None, 1)] * 2
+    wanted = [("durations", None, 1, number) for number in (1, 2)]
+    assert [each for each in asked if each[2] == 1] == wanted
     # The equal run of a round is one of those that have slices.
     assert [r["settings"]["inputs"] for r in rows if r["phase"] == "equal"] == [2, 2]
     assert not [r for r in measure(group_of(alone)) if r["phase"] in ("closed", "equal")]
@@ -333,9 +275,9 @@ def test_the_order_of_a_round_depends_on_group_process_and_number_alone():
     once = [run for run in first if run.phase == "closed"]
     assert sorted(str(run.task) for run in once) == sorted(map(str, group.tasks))
     assert sum(run.phase == "equal" for run in first) == 1
-    # Which setting is run twice is not always the same.
+    # The setting that runs twice varies.
     chosen = {
-        run.task.place
+        run.task.identity
         for repetition in range(1, 30)
         for run in rounds.closed_round(group, 1, repetition)
         if run.phase == "equal"
@@ -345,4 +287,4 @@ def test_the_order_of_a_round_depends_on_group_process_and_number_alone():
 
 def test_what_is_no_default_is_told(meters):
     bench = families.ready("aggregation", "mqlf", {"inputs": 2, "ahead": 64, "dataset": meters})
-    assert runner.told(bench) == "inputs=2 ahead=64"
+    assert runner.settings_text(bench) == "inputs=2 ahead=64"

@@ -1,4 +1,4 @@
-"""Whether a run was steady and its rate sustained, from samples written down by hand."""
+"""Whether a run was in a steady state and the rate sustained, from hand-written samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from experiments.timing import stability
 from operators.running import pinning
 from operators.running.control import BLOCKED_NS, ENDED, LAST_LATE_NS, block, make_control
-from operators.running.crew import Outcome
+from operators.running.run_threads import Outcome
 
 # The measured part of a run of 100,000 tuples.
 MIDDLE = (20_000, 95_000)
@@ -52,7 +52,7 @@ def test_a_slowing_run_is_not_steady_and_too_few_samples_say_nothing():
 
 
 def test_the_rate_is_that_of_the_middle_whatever_filling_and_draining_take():
-    # As the threads noted it, with hardly a sample: the main thread may have had no turn.
+    # As noted by the threads, with hardly a sample: the main thread may not have run.
     seconds, processed = np.array([0.01, 0.15]), np.array([20_000, 100_000])
     seen = stability.judge(outcome_of(seconds, processed, passed=(0.01, 0.11)), MIDDLE, None)
     assert seen.rate_tps == pytest.approx(7.5e5)
@@ -64,7 +64,7 @@ def test_the_rate_is_that_of_the_middle_whatever_filling_and_draining_take():
 
 
 def late_by(late_ns, blocked_ns=0, cpu_ns=0):
-    """Return a run of a second whose one input was late, with the time that it got of its core."""
+    """Return a run of a second whose one input was late, with the input's processor time."""
     words = make_control(2)
     own = block(1)
     words[own + LAST_LATE_NS], words[own + BLOCKED_NS], words[own + ENDED] = (
@@ -79,10 +79,10 @@ def test_an_offer_that_was_late_without_its_core_is_no_measurement(monkeypatch):
     fault = stability.injector_fault(late_by(10**8), range(1, 2), 2)
     assert fault.startswith("input 0 offered its last tuple 100.0 ms late")
     assert "not given its core" in fault
-    # The operator's doing, the input's own work, and what is nothing to speak of.
+    # Late because of the operator, because of the input's work, and negligibly.
     assert stability.injector_fault(late_by(10**8, blocked_ns=10**8), range(1, 2), 2) is None
     assert stability.injector_fault(late_by(10**8, cpu_ns=10**9), range(1, 2), 2) is None
     assert stability.injector_fault(late_by(10**6), range(1, 2), 2) is None
-    # With more threads than cores it is the setting's own doing.
+    # With more threads than cores the setting itself is the cause.
     monkeypatch.setattr(pinning, "cores", lambda: 1)
     assert stability.injector_fault(late_by(10**8), range(1, 2), 2) is None

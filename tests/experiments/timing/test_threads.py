@@ -1,4 +1,4 @@
-"""A bench of threads: warmed up, run for its seconds, compared with the oracle."""
+"""A bench of threads: warm-up, a run of the given seconds, comparison with the oracle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from experiments.timing import machine, threads
 from experiments.timing.bench import Request
 from experiments.timing.threads import run_tuples
 from operators.contract import UsageError
-from operators.running import crew
+from operators.running import run_threads
 from operators.running.schedule import CLOSED_LOOP
 
 CLOSED_RUN = Request(0.05)
@@ -26,11 +26,45 @@ def test_a_slice_is_as_long_as_its_trial_says_and_holds_what_it_must(meters, mon
     bench = bench_of(meters)
     monkeypatch.setattr(threads, "guess", lambda bench, limit_seconds: 1e6)
     assert bench.slice_tuples(0.05) == threads.on_grid(50_000)
+    assert not bench.is_of_whole(threads.on_grid(50_000), 0.05)
     monkeypatch.setattr(threads, "guess", lambda bench, limit_seconds: 1.0)
     first, last = bench.measured(bench.slice_tuples(0.05))
-    # What fills the queues is not measured, and two window advances are.
+    # The tuples that fill the queues are not measured, and two window advances are.
     assert first >= bench.in_flight == 2 * 1024
     assert last - first >= bench.least_tuples
+
+
+# Tuples/s, the resulting length of a slice of 0.05 s, and whether it is of the whole run.
+@pytest.mark.parametrize(
+    ("rate", "seconds", "whole"), [(1e6, 0.05, False), (1e5, 0.11, False), (2e4, 0.11, True)]
+)
+def test_the_middle_holds_four_times_what_is_in_flight_or_the_row_is_of_the_whole_run(
+    meters, monkeypatch, rate, seconds, whole
+):
+    bench = bench_of(meters)
+    bench.least_tuples = 1
+    monkeypatch.setattr(threads, "guess", lambda bench, limit_seconds: rate)
+    total = bench.slice_tuples(0.05)
+    first, last = bench.measured(total)
+    # The last would take 0.55 s, and 0.25 s is the limit.
+    assert seconds <= total / rate < threads.GRID * seconds
+    assert (last - first < 4 * bench.in_flight) == whole
+    assert bench.is_of_whole(total, 0.05) == whole
+
+
+@pytest.mark.parametrize(("many", "whole"), [(20, False), (60, True)])
+def test_the_middle_holds_three_rounds_of_the_scheduler_or_the_row_is_of_the_whole_run(
+    meters, monkeypatch, many, whole
+):
+    monkeypatch.setattr(threads.pinning, "cores", lambda: 2)
+    monkeypatch.setattr(threads, "guess", lambda bench, limit_seconds: 1e7)
+    bench = bench_of(meters, inputs=many)
+    bench.in_flight = None
+    total = bench.slice_tuples(0.05)
+    first, last = bench.measured(total)
+    # Each of the threads has 4 ms on one of the cores, three times.
+    assert whole == ((last - first) / 1e7 < 3 * 0.004 * bench.threads / 2)
+    assert bench.is_of_whole(total, 0.05) == whole
 
 
 def test_a_run_of_fixed_length_has_it_however_fast_it_is(meters, monkeypatch):
@@ -45,10 +79,14 @@ def test_lengths_lie_on_a_grid(tuples):
     assert threads.on_grid(found) == found
 
 
-def test_a_slice_that_only_fills_the_queues_is_no_measurement(meters):
-    row = bench_of(meters).run(Request(0.05, tuples=100))
-    assert not row["valid"]
-    assert row["invalid_reason"] == "100 tuples are too few to have a middle after filling"
+def test_a_row_says_whether_it_is_of_the_whole_run(meters):
+    bench = bench_of(meters)
+    short, long = (bench.run(Request(0.05, tuples=tuples)) for tuples in (100, 30_000))
+    assert short["valid"] and short["of_whole_run"]
+    assert short["throughput_tps"] == short["whole_tps"]
+    assert long["valid"] and not long["of_whole_run"]
+    assert long["throughput_tps"] != long["whole_tps"]
+    assert bench.run(OPEN_RUN)["of_whole_run"]
 
 
 def test_an_open_run_has_the_tuples_of_its_seconds_and_enough_for_a_latency(meters):
@@ -75,7 +113,7 @@ def test_warming_up_compiles_everything_that_a_run_enters(meters, monkeypatch):
 
 def test_a_run_is_given_up_after_the_limit_that_was_asked_for(meters):
     bench = bench_of(meters)
-    with pytest.raises(crew.TimedOut, match="longer than 0.1 s"):
+    with pytest.raises(run_threads.TimedOut, match="longer than 0.1 s"):
         bench.measure(Request(30.0, 1_000.0, OPEN, limit_seconds=0.1))
 
 

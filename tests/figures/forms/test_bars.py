@@ -12,7 +12,6 @@ from tests.figures.drawn import (
     carets,
     crosses,
     dots,
-    equal_to,
     failed,
     footer_of,
     is_pale,
@@ -22,7 +21,7 @@ from tests.figures.drawn import (
     table_of,
     texts,
 )
-from tests.invented import points_at, row, write_raw
+from tests.invented import equal_runs, points_at, row, write_raw
 from tests.second_paper import MEAN, SECOND, THROUGHPUT, at_twenty, join, second
 
 LINES = ("mq", "mqlf", "tumlsc")
@@ -107,7 +106,7 @@ def test_a_saturated_or_failed_line_has_no_bar(tmp_path):
 
 def test_a_rate_that_cannot_be_told_from_the_best_one_is_tied(tmp_path):
     rows = rows_of({"mq": (1e6, 8.0), "mqlf": (1.05e6, 6.0), "tumlsc": (3e5, 4.0)}, 1)
-    table, picture = drawn(tmp_path, [*rows, equal_to(rows[0], 1.1)])
+    table, picture = drawn(tmp_path, [*rows, *equal_runs(1.1)])
     tied = table[having(table, "tied")]
     assert set(zip(tied["panel"], tied["line"], strict=True)) == {(THROUGHPUT, "mq")}
     assert "best" not in footer_of(picture)

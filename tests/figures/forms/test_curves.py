@@ -1,4 +1,4 @@
-"""Curves over a swept setting: what is joined, what is a category, what stands at an edge."""
+"""Curves over a swept setting: joined points, categories, and marks at the edges."""
 
 from __future__ import annotations
 
@@ -58,16 +58,23 @@ def test_four_places_are_a_curve_over_a_logarithmic_axis(tmp_path):
     assert told == "Closed-loop throughput (million tuples/s)"
 
 
-def test_two_or_three_places_are_categories_that_nothing_joins(tmp_path):
-    three = {x: FOUR[x] for x in (1, 4, 20)}
-    rows = points_over("13", "mq", three, 1) + points_over("13", "tumlsc", three, 1)
+def test_three_numbers_are_a_curve_as_four_are(tmp_path):
+    picture = drawn(tmp_path, points_over("13", "mq", {x: FOUR[x] for x in (1, 4, 20)}, 1))
+    for axes in picture.axes:
+        assert axes.get_xscale() == "log"
+        assert [list(line.get_xdata()) for line in lines_of(axes)] == [[1, 4, 20]]
+
+
+def test_two_places_are_categories_that_nothing_joins(tmp_path):
+    two = {x: FOUR[x] for x in (1, 20)}
+    rows = points_over("13", "mq", two, 1) + points_over("13", "tumlsc", two, 1)
     picture = drawn(tmp_path, rows)
-    assert labels(picture.axes[-1]) == ["1", "4", "20"]
+    assert labels(picture.axes[-1]) == ["1", "20"]
     for axes in picture.axes:
         assert axes.get_xscale() == "linear" and not lines_of(axes)
         places = sorted(dot.get_xdata()[0] for dot in dots(axes))
-        assert places == pytest.approx([-0.08, 0.08, 0.92, 1.08, 1.92, 2.08])
-    # Lines that nothing joins have no end to write their names at.
+        assert places == pytest.approx([-0.08, 0.08, 0.92, 1.08])
+    # Lines that are not joined have no end for a name.
     assert [text.get_text() for text in picture.legends[0].get_texts()] == ["MQ", "TuMLSC"]
 
 
@@ -117,9 +124,9 @@ def test_a_saturated_latency_is_a_caret_at_the_edge_and_never_joined(tmp_path):
     assert (caret.get_xdata()[0], caret.get_ydata()[0]) == (20, 1.0)
     mine = [line for line in lines_of(latencies) if color_of(line) == style.VERMILLION]
     assert [list(line.get_xdata()) for line in mine] == [[1, 2, 4]]
-    # Nor does it widen the axis.
+    # The saturated point does not widen the axis.
     assert latencies.get_ylim()[1] < 1e3
-    # Its throughput is one that nobody can live with.
+    # The throughput of a saturated point is drawn pale.
     pale = [dot for dot in dots(rates) if is_pale(dot)]
     assert [(dot.get_xdata()[0], color_of(dot)) for dot in pale] == [(20, style.VERMILLION)]
     assert "caret: saturated (1)" in footer_of(picture)
@@ -142,7 +149,7 @@ def test_the_background_is_grey_where_threads_are_more_than_cores(tmp_path):
             patch.get_extents().transformed(axes.transData.inverted()) for patch in axes.patches
         ]
         assert [to_hex(patch.get_facecolor()) for patch in axes.patches] == [style.CROWDED] * 2
-        # Four inputs are five threads: from the middle between two and four on.
+        # Four inputs make five threads: grey starts in the middle between two and four.
         assert min(span.x0 for span in spans) == pytest.approx(8**0.5)
     assert "grey: more threads than cores" in footer_of(picture)
     assert not drawn(tmp_path / "free", points_over("13", "mq", FOUR, 1)).axes[0].patches
@@ -156,7 +163,7 @@ def test_an_interval_is_a_band_and_a_range_a_whisker(tmp_path):
         sure = kind == "95 % interval"
         assert filled == ([True] if sure else [False] * 4)
         assert (kind if sure else f"{kind}; ticks are values") in texts(picture)
-        # A range is drawn with the values that it is of, an interval without.
+        # A range is drawn with ticks at the values, an interval without.
         shown = [line.get_ydata() for line in ticks(picture.axes[0])]
         assert len(shown) == (0 if sure else 4)
         if not sure:
@@ -185,11 +192,11 @@ def test_brackets_stand_right_of_their_point_and_inside_of_the_frame(tmp_path):
     above, below = picture.axes
     places = [line.get_transform().transform(line.get_xydata())[0][0] for line in brackets(above)]
     point, frame = above.transData.transform((20, 0))[0], above.get_window_extent().x1
-    # The third covers none of the others, and stands beside its point as the first does.
+    # The third covers none of the others, and is as far from the point as the first.
     assert point < places[0] < places[1] and places[2] == places[0]
     cap = marks.CAPS / 2 * picture.dpi / 72
     assert max(places) + cap < frame
-    # Panels above each other keep one x.
+    # Panels in one column share their x axis.
     assert above.get_xlim() == below.get_xlim()
 
 
@@ -199,11 +206,11 @@ def test_nothing_ideal_is_drawn(tmp_path):
 
 
 def test_a_panel_of_the_extended_form_has_its_own_places_and_its_label_beside_it(tmp_path):
-    rows = points_over("18", "mq", {1: (2e6, 4.0), 4: (1.6e6, 8.0), 20: (1e6, 40.0)}, 1)
+    rows = points_over("18", "mq", {1: (2e6, 4.0), 20: (1e6, 40.0)}, 1)
     rows += at_common_rate("18", "mq", 20, 7.0, 1, cores=1)
     with matplotlib.rc_context(style.PARAMETERS):
         picture = drawn(tmp_path, rows, "18", extended=True)
-        assert [labels(axes) for axes in picture.axes] == [["1", "4", "20"]] * 2 + [["20"]]
+        assert [labels(axes) for axes in picture.axes] == [["1", "20"]] * 2 + [["20"]]
         (dot,) = dots(picture.axes[-1])
         assert list(dot.get_xdata()) == [0.0]
         for before, axes in pairwise(picture.axes):
@@ -292,3 +299,12 @@ def test_a_figure_over_words_is_drawn_by_the_paper_that_has_it(tmp_path, monkeyp
     join(monkeypatch, tmp_path, second(BY_QUERY))
     drawn = drawing.draw(SECOND, "8", write_raw(tmp_path, by_query()))
     assert labels(drawn.figure.axes[-1]) == list(WORDS)
+
+
+@pytest.mark.parametrize("logarithmic", [True, False])
+def test_slow_lines_can_be_seen_beside_fast_ones_where_the_figure_says_so(tmp_path, logarithmic):
+    slow = {x: (tps / 200, latency) for x, (tps, latency) in FOUR.items()}
+    rows = points_over("13", "mq", FOUR, 1) + points_over("13", "tumlsc", slow, 1)
+    declared = replace(DECLARED["13"], logarithmic=logarithmic)
+    picture = picture_of(table_of(results_of(tmp_path, rows), declared), declared)
+    assert picture.axes[0].get_yscale() == ("log" if logarithmic else "linear")

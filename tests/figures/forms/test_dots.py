@@ -13,7 +13,6 @@ from tests.figures.drawn import (
     color_of,
     crosses,
     dots,
-    equal_to,
     failed,
     footer_of,
     is_pale,
@@ -23,12 +22,12 @@ from tests.figures.drawn import (
     table_of,
     texts,
 )
-from tests.invented import points_of_durations, row, write_raw
+from tests.invented import equal_runs, points_of_durations, row, write_raw
 from tests.second_paper import SECOND, THROUGHPUT, at_twenty, join, second
 
 SHOWN = (INPUT, OUTPUT, THROUGHPUT)
 LINES = ("mq", "mqlf", "tumlsc")
-# Of the first paper's figure 8, whose rows it shares.
+# Settings of the first paper's figure 8, whose rows are shared.
 SETTINGS = {"query": "K-OS", "inputs": 20}
 FIGURE = at_twenty(
     "8a", "dots", lines=LINES, settings=SETTINGS, quantities=SHOWN, extended_quantities=SHOWN
@@ -113,14 +112,14 @@ def test_a_rate_that_cannot_be_told_from_the_best_one_is_tied(tmp_path):
         row("8", line, throughput_tps=tps)
         for line, tps in (("mq", 1e6), ("mqlf", 1.05e6), ("tumlsc", 2e5))
     ]
-    rows.append(equal_to(rows[0], 1.1))
+    rows += equal_runs(1.1)
     table, picture = drawn(tmp_path, rows)
     assert table.set_index("line")["states"].to_dict() == {
         "mq": ("tied",),
         "mqlf": (),
         "tumlsc": (),
     }
-    # Nothing shows which dots these are, so nothing counts them.
+    # No mark shows the tied dots, so nothing counts them.
     assert "best" not in footer_of(picture)
 
 

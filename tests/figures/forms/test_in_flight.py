@@ -1,4 +1,4 @@
-"""Tuples in flight: a line a variant over what its settings let in."""
+"""Tuples in flight: a line a variant over the bounds that its settings give."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_settings_of_a_variant_are_one_line_over_what_they_let_in(tmp_path):
     assert picture.axes[0].get_xscale() == "log"
     assert sorted(len(line.get_xdata()) for line in lines_of(picture.axes[0])) == [2, 3]
     assert {"MQ", "WiML", "Tuples in flight, at most"} < set(texts(picture))
-    # What the axis says, the footer does not.
+    # The axis already states the bound, so the footer omits it.
     assert "in flight" not in footer_of(picture)
 
 

@@ -18,7 +18,7 @@ FIGURE = DECLARED["8a"]
 def table_of_one_run(tmp_path):
     given = rows_at("8a", "scale-join", {}, latency_ms=2.0, cores=2)
     later = rows_at("8a", "scale-join", {}, latency_ms=9.0, cores=2)
-    # Another process' run, which is not drawn.
+    # The run of another process, which is not drawn.
     given += [{**row, "repetition": 2} for row in later]
     return table_of(results_of(tmp_path, given), FIGURE)
 
@@ -56,8 +56,8 @@ def test_streams_are_told_apart_by_colour_and_dash(table):
 def test_more_threads_than_cores_are_grey_and_said(table):
     picture = picture_of(table, FIGURE)
     assert "grey: more threads than cores" in footer_of(picture)
-    crowded = tuple(int(style.CROWDED[n : n + 2], 16) / 255 for n in (1, 3, 5))
-    assert all(axes.get_facecolor()[:3] == pytest.approx(crowded) for axes in picture.axes)
+    oversubscribed = tuple(int(style.CROWDED[n : n + 2], 16) / 255 for n in (1, 3, 5))
+    assert all(axes.get_facecolor()[:3] == pytest.approx(oversubscribed) for axes in picture.axes)
 
 
 def test_without_a_valid_run_it_says_so(table):

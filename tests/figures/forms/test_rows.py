@@ -1,4 +1,4 @@
-"""Labelled rows: sorted by the first quantity, a block for each place that was measured."""
+"""Labelled rows: sorted by the first quantity, a block for each measured value of x."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tests.figures.drawn import (
     carets,
     crosses,
     dots,
-    equal_to,
     failed,
     picture_of,
     results_of,
@@ -24,12 +23,10 @@ from tests.figures.drawn import (
 )
 from tests.figures.overlap import overlaps
 from tests.invented import (
-    PAPER,
     at_common_rate,
-    of_every_figure,
+    equal_runs,
     points_over,
     row,
-    write_raw,
 )
 
 RATES = {"mq": 1e6, "mqlf": 3e6, "tumlsc": 2e6, "mq-cached": 4e6, "tumlsc-panes": 1.5e6}
@@ -62,7 +59,7 @@ def test_lines_are_rows_from_the_worst_below_to_the_best_above(tmp_path):
     assert names(picture.axes[0]) == titles
     upwards = sorted(dots(picture.axes[0]), key=lambda dot: dot.get_ydata()[0])
     assert [dot.get_xdata()[0] for dot in upwards] == [RATES[line] / 1e6 for line in ordered]
-    # The panels beside it have the same rows.
+    # The other panels have the same rows.
     for axes in picture.axes:
         assert sorted(dot.get_ydata()[0] for dot in dots(axes)) == [0, 1, 2, 3, 4]
 
@@ -80,7 +77,7 @@ def test_what_is_saturated_or_failed_keeps_its_row(tmp_path):
     rows += [{**each, "saturated": True} for each in rows_of({"mq": 1e6})]
     rows.append(failed("14", "mqlf", 20))
     _, picture = drawn(tmp_path, rows)
-    rates, latencies, _ = picture.axes
+    rates, latencies, *_ = picture.axes
     assert names(rates)[0] == "MQLF"
     assert [(each.get_xdata()[0], each.get_ydata()[0]) for each in crosses(rates)] == [(0.0, 0)]
     (caret,) = carets(latencies)
@@ -96,8 +93,8 @@ def tied_bars(axes):
 def test_a_bar_leads_from_the_best_value_to_each_that_cannot_be_told_from_it(tmp_path):
     near = RATES | {"mqlf": 3.8e6}
     rows = rows_of(near)
-    table, picture = drawn(tmp_path, [*rows, equal_to(rows[0], 1.1)])
-    # The best one is tied with nobody.
+    table, picture = drawn(tmp_path, [*rows, *equal_runs(1.1)])
+    # The best line itself is not tied.
     assert set(table[having(table, "tied")]["line"]) == {"mqlf"}
     (best, other) = tied_bars(picture.axes[0])
     assert (best, other) == ((4.0, 4.0, 4), (4.0, 3.8, 3))
@@ -117,15 +114,6 @@ def test_a_bracket_stands_below_its_dot(tmp_path):
     assert list(ends.get_xdata()) == [0.6, 0.7] and set(ends.get_ydata()) == {-0.33}
 
 
-def test_a_form_that_shows_what_the_papers_does_says_so_and_is_not_drawn_twice(tmp_path):
-    files = write_raw(tmp_path, of_every_figure(2, 1, ("8",)))
-    twice = drawing.draw(PAPER, "8", files, extended=True)
-    assert "It would show what the paper's form shows, and is not drawn twice." in texts(
-        twice.figure
-    )
-    assert twice.table.empty and not twice.figure.axes
-
-
 def test_a_row_with_too_few_latencies_for_the_percentile_says_so(tmp_path):
     found = table_of(results_of(tmp_path, rows_of()), "14", True)
     latency = found["panel"].iloc[-1]
@@ -138,7 +126,7 @@ def test_a_row_with_too_few_latencies_for_the_percentile_says_so(tmp_path):
     assert len(dots(picture.axes[-1])) == len(RATES) - 1
 
 
-# An axis ends a tenth and two hundredths above what it shows: at a number of its own.
+# The axis ends 12 % above the largest value: here exactly at one of its numbers.
 @pytest.mark.parametrize("end", [0.1, 0.12, 0.14, 0.16, 0.5])
 def test_a_number_at_the_end_of_an_axis_is_in_the_picture(tmp_path, end):
     joins = pim_tree.DECLARED["12c"]

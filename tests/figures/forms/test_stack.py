@@ -1,4 +1,4 @@
-"""Stacked shares: a bar a line, a part a quantity, a block of bars for each value beside."""
+"""Stacked shares: a bar a line, a part a quantity, a block of bars for each other value."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_best_of_a_part_means_nothing_and_no_part_is_tied(tmp_path):
     steps = pim_tree.DECLARED["10a"]
     (at, *_) = pim_tree.places_of(steps)
     given = [row for line in steps.lines for row in pim_tree.rows_at(steps, line, at)]
-    # Equal runs that lie so far apart that nothing could be told from the best.
+    # Equal runs that differ so much that nothing could be told from the best.
     far = [{**row, "phase": "equal", "throughput_tps": 9 * row["throughput_tps"]}
            for row in given if row["phase"] == "closed"]  # fmt: skip
     table = table_of(results_of(tmp_path, given + far), steps)

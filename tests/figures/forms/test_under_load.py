@@ -1,4 +1,4 @@
-"""Rates, shares and queues over the offered rate, up to more than is taken."""
+"""Rates, shares and queues over the offered rate, up to beyond saturation."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from tests.figures.drawn import (
     table_of,
     texts,
 )
+from tests.invented import floors
 from tests.invented_streamcloud import COMPARED, DECLARED, SHARES, places_of, rows_at
 
 MAP, JOIN, RIVALS = DECLARED["7a"], DECLARED["7b"], DECLARED["7f"]
-# Of a window, in the quick profile.
+# The calls of a window, in the quick profile.
 (CALLS,) = OF_CALLS.values["quick"]
 
 
@@ -68,7 +69,7 @@ def test_the_closed_loop_and_all_that_is_offered_are_lines_of_their_own(tmp_path
         assert [line.get_xdata()[0] for line in upright] == pytest.approx([1.0, 2.0])
     ends = [[line for line in axes.lines if line.get_xdata()[0] == 0.0] for axes in (first, second)]
     ((through_zero,), none) = ends
-    # As far as the panel goes, which ends a little above two million.
+    # Up to the edge of the panel, which is a little above two million.
     assert list(through_zero.get_ydata()) == pytest.approx([0.0, 2 * 1.12])
     assert list(through_zero.get_xdata()) == pytest.approx([0.0, 2 * 1.12])
     assert not none
@@ -91,7 +92,7 @@ def test_columns_have_rates_of_their_own_and_comparisons_no_line_through_zero(tm
     ]  # fmt: skip
     assert picture.axes[1].get_xlim()[1] == pytest.approx(1.5 * 40 * 1.12)
     assert "all that is offered" not in texts(picture)
-    # The right column's rates are told in the left one's unit.
+    # The rates of the right column have the unit of the left one.
     highest = [axes.get_ylim()[1] for axes in picture.axes[:2]]
     assert highest[1] == pytest.approx(0.04 * highest[0])
     assert not picture.axes[1].get_ylabel()
@@ -131,8 +132,8 @@ def test_a_rate_that_failed_is_a_cross_and_a_gap(tmp_path):
 
 
 def test_lines_with_more_threads_than_cores_are_named_where_others_have_fewer(tmp_path):
-    crowded = table_of(results_of(tmp_path / "few", rows_of(MAP, cores=2)), MAP)
-    told = footer_of(picture_of(crowded, MAP))
+    oversubscribed = table_of(results_of(tmp_path / "few", rows_of(MAP, cores=2)), MAP)
+    told = footer_of(picture_of(oversubscribed, MAP))
     assert "grey: more threads than cores" in told
     some = table_of(results_of(tmp_path / "some", rows_of(MAP, cores=3)), MAP)
     picture = picture_of(some, MAP)
@@ -142,8 +143,7 @@ def test_lines_with_more_threads_than_cores_are_named_where_others_have_fewer(tm
 
 def test_maxima_alone_are_compared(tmp_path):
     given = rows_of(RIVALS)
-    given.append({**given[0], "phase": "equal", "throughput_tps": 0.9e6})
-    table = table_of(results_of(tmp_path, given), RIVALS)
+    table = table_of(results_of(tmp_path, given, floors(1.12)), RIVALS)
     assert set(table["panel"][having(table, TIED)]) == {"throughput_tps"}
     (first, *_) = picture_of(table, RIVALS).axes
     assert len({dot.get_marker() for dot in dots(first)}) == 3

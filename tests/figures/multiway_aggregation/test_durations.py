@@ -1,4 +1,4 @@
-"""Durations of operations and the rates they foretell: figures 8 and 10."""
+"""Durations of operations and the rates they predict: figures 8 and 10."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def test_durations_are_drawn_as_dots_with_the_rate_they_foretell(tmp_path):
     assert not picture.axes[0].patches and picture.axes[0].get_yscale() == "log"
     dots = [line for line in picture.axes[0].lines if color_of(line) == style.VERMILLION]
     assert [line.get_ls() for line in dots] == ["None", "None"]
-    # What is foretold is a grey dash in the column of its line, and as high as it says.
-    foretold = [line for line in picture.axes[1].lines if line.get_marker() == "_"]
-    assert [color_of(line) for line in foretold] == [style.GREY.upper()]
-    assert foretold[0].get_ydata() == [500.0]
+    # A prediction is a grey dash in the column of the line, at the predicted height.
+    estimates = [line for line in picture.axes[1].lines if line.get_marker() == "_"]
+    assert [color_of(line) for line in estimates] == [style.GREY.upper()]
+    assert estimates[0].get_ydata() == [500.0]
     assert picture.axes[1].get_ylabel() == "Closed-loop throughput\n(thousand tuples/s)"
     assert labels(picture.axes[1]) == ["MQ"]
 
@@ -57,7 +57,7 @@ def test_a_bracket_that_is_not_drawn_is_neither_in_the_key_nor_in_the_table(tmp_
     assert not any(BRACKET in text for text in texts(picture_of(table, "8")))
 
 
-def test_a_rate_is_foretold_only_where_both_durations_are_known(tmp_path):
+def test_a_rate_is_predicted_only_where_both_durations_are_known(tmp_path):
     rows = points_of_durations("8", "mq", (100.0, 2000.0), repetitions=1)
     for each in rows:
         each["output_ns"] = None

@@ -1,4 +1,4 @@
-"""Pictures of snapshots: everything that a snapshot says can be read in them."""
+"""Pictures of snapshots: all content of a snapshot is readable in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from figures.multiway_aggregation import pictures
 from tests.figures.drawn import dots, footer_of
 
 GATE = GateSnapshot(
-    told="a delivers a tuple at 5",
+    event="a delivers a tuple at 5",
     nodes=(
         GateNode("F", "", 2, "passed"),
         GateNode("a1", "3", 1, "ready"),
@@ -25,7 +25,7 @@ GATE = GateSnapshot(
     delivered=("b at 2",),
 )
 HIVE = HiveSnapshot(
-    told="thread a counts",
+    event="thread a counts",
     winsets=(
         HiveWinset("w0", 0, 4, 2, {"x": 2, "y": 1}, "out"),
         HiveWinset("w1", 2, 6, 1, {"x": 1}, "ready"),
@@ -50,10 +50,10 @@ def boxes_of(axes):
 def test_a_gate_shows_nodes_times_heads_and_what_was_released():
     picture = pictures.gate_steps([GATE, GATE])
     assert len(picture.figure.axes) == 2
-    told = written_on(picture)
+    written = written_on(picture)
     for words in ("a1\n3", "b1\n4", "|head|", "|written|a|b|", "1. a delivers"):
-        assert words in told
-    assert "released: b at 2" in told
+        assert words in written
+    assert "released: b at 2" in written
     boxes = boxes_of(picture.figure.axes[0])
     assert len(boxes) == 4
     heights = [box.get_height() for box in boxes]
@@ -70,13 +70,13 @@ def test_links_lead_on_each_level_from_a_node_to_the_next_that_is_as_high():
 
 
 def test_a_hive_shows_windows_threads_and_both_heads():
-    told = written_on(pictures.hive_steps([HIVE]))
+    written = written_on(pictures.hive_steps([HIVE]))
     for words in ("w0\n[0, 4)\nx 2, y 1", "w2\n[4, 8)", "both heads", "written a"):
-        assert words in told
-    assert "b not begun\nc ended" in told
+        assert words in written
+    assert "b not begun\nc ended" in written
     apart = HIVE.__class__(**{**vars(HIVE), "read_head": 1})
-    told = written_on(pictures.hive_steps([apart]))
-    assert "read head" in told and "insertion head" in told
+    written = written_on(pictures.hive_steps([apart]))
+    assert "read head" in written and "insertion head" in written
 
 
 def test_live_runs_are_single_dots_on_grey_where_threads_share_cores():

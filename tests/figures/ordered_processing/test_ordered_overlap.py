@@ -8,7 +8,7 @@ from tests import invented_ordered as paper
 from tests.covering import covered
 from tests.figures.swept import FORMS, SIZES, failed, picture_read, rows_of, written_in
 
-# By line and place: throughput and latency.
+# Throughput and latency, by line and index of the setting.
 NASTY = {
     "alike": lambda line, place: (1e6 * (1 + 0.0015 * line), 5.0 + 0.008 * line),
     "far apart": lambda line, place: (
@@ -30,7 +30,7 @@ def test_a_figure_whose_runs_all_failed_says_so(figure, tmp_path):
     rows = failed(rows_of(paper, figure, "quick", NASTY["alike"], cores=2))
     picture = picture_read(paper, figure.id, tmp_path, rows)
     if figure.form == "rows":
-        # A red cross at the lower end of its row.
+        # A red cross at the lower end of the row.
         assert all(axes.lines for axes in picture.axes)
     else:
         assert "no valid run" in written_in(picture)

@@ -1,4 +1,4 @@
-"""The pictures of the second paper's notebook: what a snapshot has stands in its picture."""
+"""The pictures of the second paper's notebook: all content of a snapshot is in the picture."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def rows(**given):
 @pytest.fixture(name="results")
 def results_of_two_windows(tmp_path):
     given = rows(throughput=2e6, repetitions=2)
-    # Of another profile, and of a line that the paper does not have.
+    # Rows of another profile, and of a line that the paper does not have.
     for at in places_of(FIGURE):
         given += rows_at(FIGURE, LINE, {**at, "window": 1 << 10}, 9e9)
         given += rows_at(FIGURE, "olc-tree", at, 9e9)
@@ -44,7 +44,7 @@ def test_a_line_is_an_r_and_x_the_place_in_the_stream(results):
 def test_a_value_is_the_mean_over_the_runs(tmp_path):
     given = [*rows(throughput=1e6), *rows(throughput=4e6)]
     given[len(given) // 2 :] = [{**row, "repetition": 2} for row in given[len(given) // 2 :]]
-    # Neither a run that failed, nor one of another kind, has a part in it.
+    # Failed runs, and runs of another kind, are left out.
     at = places_of(FIGURE)[0]
     failed = {"valid": False, "invalid_reason": "timed out"}
     lost = [row for row in rows_at(FIGURE, LINE, at, 9e9) if row["phase"] == ALONG]
@@ -72,8 +72,8 @@ def test_more_threads_than_cores_are_grey_and_said(tmp_path):
     table = table_of(results_of(tmp_path, rows(cores=1)), FIGURE)
     picture = picture_of(table, FIGURE)
     assert "grey: more threads than cores" in footer_of(picture)
-    crowded = tuple(int(style.CROWDED[n : n + 2], 16) / 255 for n in (1, 3, 5))
-    assert picture.axes[0].get_facecolor()[:3] == pytest.approx(crowded)
+    oversubscribed = tuple(int(style.CROWDED[n : n + 2], 16) / 255 for n in (1, 3, 5))
+    assert picture.axes[0].get_facecolor()[:3] == pytest.approx(oversubscribed)
 
 
 def test_without_a_valid_run_it_says_so(results):

@@ -1,4 +1,4 @@
-"""What figures of several threads have that others do not: panels a kind, lines a window."""
+"""The special features of figures of several threads: panels a kind, lines a window."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def test_each_kind_of_join_has_a_panel_and_one_thread_is_a_line_in_it(tmp_path):
     own = table.set_index(["subject", "line", "x"])["value"]
     for column, base in zip(columns, (2e6, 1e6), strict=True):
         for threads in (1, 2, 4, 8, 16):
-            # Without locks there is one thread, whatever the place.
+            # Without locks there is one thread, whatever the setting.
             assert own[column, "pim-tree", threads] == pytest.approx(base)
             assert own[column, PARALLEL, threads] == pytest.approx(base * threads)
-    crowded = table[having(table, OVERSUBSCRIBED)]
-    assert set(crowded["x"]) == {4, 8, 16} and set(crowded["line"]) == {PARALLEL}
+    oversubscribed = table[having(table, OVERSUBSCRIBED)]
+    assert set(oversubscribed["x"]) == {4, 8, 16} and set(oversubscribed["line"]) == {PARALLEL}
     picture = picture_of(table, THREADS)
     assert [axes.get_title() for axes in picture.axes] == [
         "kind two-way, 2\u00b2\u2070 tuples", "kind self, 2\u00b2\u2070 tuples"

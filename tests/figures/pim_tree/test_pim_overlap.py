@@ -8,7 +8,7 @@ from tests import invented_pim_tree as paper
 from tests.covering import covered
 from tests.figures.swept import FORMS, SIZES, failed, picture_read, rows_of, written_in
 
-# By line and place: throughput and ns of a step.
+# Throughput and ns of a step, by line and index of the setting.
 NASTY = {
     "alike": lambda line, place: (1e6 * (1 + 0.0015 * line), 50.0 + 0.08 * line),
     "far apart": lambda line, place: (

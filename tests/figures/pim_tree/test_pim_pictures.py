@@ -1,4 +1,4 @@
-"""The pictures of the fourth paper's notebook: what a snapshot has stands in its picture."""
+"""The pictures of the fourth paper's notebook: all content of a snapshot is in the picture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.figures.drawn import footer_of
 from tests.figures.overlap import overlaps, texts_of
 
 RUNS = [
-    JoinRun(variant, window, 1e7 / (window if variant == "nested-loop" else 2), True)
+    JoinRun(variant, window, 1e7 / (window if variant == "nested-loop-scalar" else 2), True)
     for window in live.WINDOWS
     for variant in live.JOINS
 ]
@@ -74,9 +74,9 @@ def test_a_search_shows_every_key_and_what_was_counted_in_each_node():
     found = texts(picture)
     for key in keys_in(snapshot.tree.leaves):
         assert key in found
-    for told in ("1 of 4 below 79\n\u2192 child 1", "2 of 4 below 79\n\u2192 child 2",
+    for label in ("1 of 4 below 79\n\u2192 child 1", "2 of 4 below 79\n\u2192 child 2",
                  "3 of 4 below 79:\nbegin there"):  # fmt: skip
-        assert told in found
+        assert label in found
     assert faces(picture).count(to_hex(trees.BELOW)) == 1 + 2 + 3
 
 
@@ -93,13 +93,13 @@ def test_a_merge_shows_both_trees_and_the_buffer():
     before, during, after = live.merge_pim_tree()
     picture = pictures.merge_steps((before, during, after))
     found = texts(picture)
-    assert {before.told, during.told, after.told} <= set(found)
-    assert "put together from before and after" in during.told
+    assert {before.event, during.event, after.event} <= set(found)
+    assert "put together from before and after" in during.event
     assert [found.count(f"B_{n}") for n in range(3)] == [2, 2, 2]
     assert found.count("T_S, depth 1\n= D_I") == 2 and found.count("written so far") == 1
     colors = faces(picture)
     expired = sum(not entry.live for entry in during.stable)
-    # Before the merge and during it; afterwards there is none.
+    # Expired entries appear before and during the merge; afterwards there are none.
     assert colors.count(boxes.EXPIRED) == 2 * expired > 0
     fresh = sum(entry in during.fresh for entry in during.written)
     assert colors.count(to_hex(trees.FRESH)) == 2 * len(during.fresh) + fresh
@@ -119,7 +119,7 @@ def test_a_chain_shows_what_each_subindex_is_and_what_has_expired():
     picture = pictures.chain_steps(snapshots)
     found = texts(picture)
     assert [found.count(kind) for kind in ("oldest", "archived", "active")] == [3, 6, 3]
-    assert {snapshot.told for snapshot in snapshots} <= set(found)
+    assert {snapshot.event for snapshot in snapshots} <= set(found)
     assert faces(picture).count(boxes.EXPIRED) == 3 + 6 + 1
 
 

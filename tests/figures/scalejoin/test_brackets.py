@@ -1,4 +1,4 @@
-"""The paper's figure 5b: between which rates its searches ended."""
+"""The paper's figure 5b: the rates between which each search ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's figure 6c: what ScaleJoin compares a second more than the others."""
+"""The paper's figure 6c: the lead of ScaleJoin over the others in comparisons a second."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def of_processes(folder, ours, theirs, threads=(1,)):
 
 def test_a_difference_is_taken_process_by_process(tmp_path):
     (row,) = of_processes(tmp_path, (30, 40, 50), (10, 21, 32)).to_dict("records")
-    # What both rise by from process to process is in neither end.
+    # A common rise from process to process widens neither end.
     assert (row["low"], row["high"]) == pytest.approx((18e3 * 300_000, 20e3 * 300_000))
     assert row["value"] == pytest.approx(19e3 * 300_000)
     assert (row["spread"], row["n"]) == ("range of 3", 3)

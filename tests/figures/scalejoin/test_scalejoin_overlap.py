@@ -8,7 +8,7 @@ from tests import invented_scalejoin as paper
 from tests.covering import covered
 from tests.figures.swept import FORMS, SIZES, failed, picture_read, rows_of, written_in
 
-# By line and place: throughput and latency, ms.
+# Throughput and latency in ms, by line and index of the setting.
 NASTY = {
     "alike": lambda line, place: (1e4 * (1 + 0.0015 * line), 5.0 + 0.01 * line),
     "far apart": lambda line, place: (

@@ -1,4 +1,4 @@
-"""The pictures of the third paper's notebook: what a snapshot has stands in its picture."""
+"""The pictures of the third paper's notebook: all content of a snapshot is in the picture."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def texts(axes):
 
 
 def framed(axes):
-    """Return the words of all boxes that are pointed at, from left to right and from above."""
+    """Return the words of all marked boxes, from left to right and from above."""
     found = []
     for patch in axes.patches:
         pointed = isinstance(patch, Rectangle) and to_hex(patch.get_edgecolor()) == "#d55e00"
@@ -139,7 +139,7 @@ def test_below_a_circle_is_what_was_compared_and_partners_are_framed():
 def test_gates_show_every_tuple_and_every_pair_and_what_they_wait_for():
     behind, last = live.run_join()
     (axes,) = pictures.join_steps([behind, last]).figure.axes
-    assert {behind.told, last.told} <= set(texts(axes))
+    assert {behind.event, last.event} <= set(texts(axes))
     assert texts(axes).count("SG_in") == texts(axes).count("SG_out") == 2
     in_gates = {
         state: [f"{each.name} ({each.timestamp})"
@@ -193,7 +193,7 @@ def test_a_gate_is_drawn_step_by_step_from_one():
     assert len(picture.figure.axes) == len(steps) == 4
     for number, (axes, step) in enumerate(zip(picture.figure.axes, steps, strict=True), 1):
         written = texts(axes)
-        assert any(words.startswith(f"{number}. {step.told}") for words in written)
+        assert any(words.startswith(f"{number}. {step.event}") for words in written)
         for node in step.nodes:
             assert (f"{node.label}\n{node.under}" if node.under else node.label) in written
         faces = [to_hex(patch.get_facecolor()) for patch in axes.patches]
@@ -201,7 +201,7 @@ def test_a_gate_is_drawn_step_by_step_from_one():
         assert faces.count(nodes.BOXES["ready"][0]) == ready
 
 
-def test_cores_show_their_tuples_and_the_ways_between_them_those_under_way():
+def test_cores_show_their_tuples_and_the_ways_between_them_those_in_flight():
     snapshots = live.meet_in_chains()
     for snapshot in snapshots:
         (axes,) = pictures.chain_steps([snapshot]).figure.axes
@@ -211,17 +211,19 @@ def test_cores_show_their_tuples_and_the_ways_between_them_those_under_way():
             found = [words for words in inside(axes, frame) if words.isdigit()]
             assert found == [str(n) for n in (*core.r[::-1], *core.s, *core.handed_on)]
         outside = [words for words in texts(axes) if words.isdigit()]
-        under_way = [n for core in snapshot.cores for n in (*core.from_left, *core.from_right)]
+        in_flight = [n for core in snapshot.cores for n in (*core.from_left, *core.from_right)]
         in_cores = sum(len(core.r) + len(core.s) + len(core.handed_on) for core in snapshot.cores)
-        assert len(outside) == in_cores + len(under_way)
+        assert len(outside) == in_cores + len(in_flight)
 
 
 def test_what_the_newest_has_met_is_framed_and_counted():
     snapshots = live.meet_in_chains()
     (axes,) = pictures.chain_steps(snapshots).figure.axes
     for snapshot in snapshots:
-        told = f"{snapshot.told}: R's tuple {snapshot.newest} has met {len(snapshot.met)} of the 9"
-        assert any(told in words for words in texts(axes))
+        event = (
+            f"{snapshot.event}: R's tuple {snapshot.newest} has met {len(snapshot.met)} of the 9"
+        )
+        assert any(event in words for words in texts(axes))
         (own,) = pictures.chain_steps([snapshot]).figure.axes
         still = {str(n) for core in snapshot.cores for n in core.s} & set(map(str, snapshot.met))
         assert set(framed(own)) == still

@@ -9,7 +9,7 @@ from tests.covering import covered
 from tests.figures.drawn import crosses
 from tests.figures.swept import FORMS, SIZES, failed, picture_read, rows_of, written_in
 
-# By line and place: throughput.
+# Throughput, by line and index of the setting.
 NASTY = {
     "alike": lambda line, place: (1e6 * (1 + 0.0015 * line + 0.01 * place),),
     "far apart": lambda line, place: (10.0 ** (3 + (line + place) % 5),),
@@ -27,8 +27,8 @@ def test_every_text_can_be_read(figure, kind, size, form, tmp_path):
 def test_a_figure_whose_runs_all_failed_says_so(figure, tmp_path):
     rows = failed(rows_of(paper, figure, "quick", NASTY["alike"], cores=3))
     picture = picture_read(paper, figure.id, tmp_path, rows)
-    if figure.form in ("bars", "dots"):
-        # Lines that have one place each have a red cross there.
+    if figure.form in ("bars", "dots", "rows"):
+        # Lines with a single point have a red cross at its x.
         assert all(crosses(axes) for axes in picture.axes)
     else:
         assert "no valid run" in written_in(picture)

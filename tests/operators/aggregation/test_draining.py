@@ -1,4 +1,4 @@
-"""The output thread of an aggregate hands its rows over: slowly at times, and not for ever."""
+"""The output thread of an aggregate hands over rows: slowly at times, but not without a limit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from operators.aggregation.sink import OUTPUTS, Sink, keep_row, make_sink
 from operators.contract import END, ROWS_FULL
 from operators.core.atomics import now
 from operators.core.jit import inlined
-from operators.running import control, crew
+from operators.running import control, run_threads
 from operators.running.control import HANDING_OVER, STATE, STOP
-from operators.running.crew import Role
+from operators.running.run_threads import Role
 
 WINSET = 10
 
@@ -30,7 +30,7 @@ class State(NamedTuple):
 
 @inlined
 def process(state):
-    """Put a winset out that fills the buffer, three times."""
+    """Emit a winset that fills the buffer, three times."""
     sink = state.windows.sink
     if sink.counters[OUTPUTS] == 3 * WINSET:
         return END
@@ -43,7 +43,7 @@ def process(state):
 def run(append, **limits) -> None:
     state = State(Windows(make_sink(WINSET, 1)))
     role = Role("output", draining.drain, (state, process, append), output=True)
-    crew.run([role], pin=False, expected_seconds=0.1, limit_seconds=float("inf"), **limits)
+    run_threads.run([role], pin=False, expected_seconds=0.1, limit_seconds=float("inf"), **limits)
 
 
 @pytest.fixture(autouse=True)
@@ -62,11 +62,11 @@ def test_every_row_is_handed_over_in_order_and_in_small_blocks():
 
 def test_handing_over_is_no_stall_however_long_it_takes(monkeypatch):
     hours, looked, handed = [0], threading.Event(), []
-    monkeypatch.setattr(crew, "now", lambda: now() + hours[0] * 3_600 * 10**9)
+    monkeypatch.setattr(run_threads, "now", lambda: now() + hours[0] * 3_600 * 10**9)
 
     def append(rows):
         hours[0] += 1
-        # The first look may have read the clock before.
+        # The first look may have read the old clock.
         for _ in range(2):
             looked.clear()
             assert looked.wait(10)

@@ -1,4 +1,4 @@
-"""How words become values: exact sums, one division, one rounding."""
+"""Conversion of words to values: exact sums, one division, one rounding."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Panes: where they begin and end, what a cell holds, and how a winset is made out of them.
+"""Panes: their bounds, the contents of a cell, and the assembly of a winset.
 
-What the variants on panes put out is in ``tests/contract``. Here: windows that are no multiple of
-the advance, and the state at rest.
+The output of the variants on panes is tested in ``tests/contract``. Here: windows that are no
+multiple of the advance, and the quiescent state.
 """
 
 from __future__ import annotations

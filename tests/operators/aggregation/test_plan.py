@@ -1,4 +1,4 @@
-"""What an aggregate refuses to be asked: one line, with what was received and the limit."""
+"""Queries that an aggregate refuses: one line, with the received value and the limit."""
 
 from __future__ import annotations
 

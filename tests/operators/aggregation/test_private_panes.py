@@ -1,7 +1,7 @@
-"""Panes of their own for the input threads: what is handed over, held back and used again.
+"""Private panes of the input threads: which are handed over, held back and reused.
 
-What the variant puts out is in ``tests/contract``. Here: the ring at its smallest, streams that
-leap, are silent or end early, and what is refused.
+The variant's output is tested in ``tests/contract``. Here: the ring at the smallest size; streams
+that leap, are silent or end early; and refusals.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ SMALLEST = 2
 
 
 def of_input(state, stream: int) -> tuple[int, int, int]:
-    """Return how many panes of an input are handed over, taken, and let go."""
+    """Return how many panes of an input are handed over, taken, and released."""
     line = stream * LINE_WORDS
-    assert state.told[line + TAKEN] == state.reading[line + TAKEN]
-    assert state.told[line + GONE] == state.reading[line + GONE]
+    assert state.receipts[line + TAKEN] == state.reading[line + TAKEN]
+    assert state.receipts[line + GONE] == state.reading[line + GONE]
     return (
         int(state.own[line + HANDED]),
-        int(state.told[line + TAKEN]),
-        int(state.told[line + GONE]),
+        int(state.receipts[line + TAKEN]),
+        int(state.receipts[line + GONE]),
     )
 
 
 def all_out(state) -> int:
-    """Let the output thread go on; return why it does not."""
+    """Run the output thread as far as possible; return the status that stopped it."""
     while (status := process(state)) == READY:
         pass
     return status

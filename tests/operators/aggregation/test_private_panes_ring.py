@@ -1,4 +1,4 @@
-"""The ring of cells of private panes at its smallest; interpreted, that it was full is seen."""
+"""The ring of cells of private panes at the smallest size; interpreted, marks show it full."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.drivers import streams_of
 
 
 def test_a_ring_that_every_pane_fills_is_used_again_and_again(monkeypatch):
-    # Every key in every pane: the ring holds a window's panes, and not one cell more.
+    # Every key in every pane: the ring holds one window's panes, and not one cell more.
     monkeypatch.setattr("operators.aggregation.private_panes.ENOUGH_CELLS", 1)
     keys = 8
     rows = [(t, k, t) for t in range(40) for k in range(keys)]

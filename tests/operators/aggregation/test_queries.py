@@ -24,7 +24,7 @@ def test_the_table_is_as_printed():
         q.id: (q.window_size, q.window_advance, q.function.replace("-ip", "/IP") + "()")
         for q in QUERIES.values()
     }
-    # Ours, the one query without a group-by.
+    # Not from the paper: the one query without a group-by.
     assert declared.pop("all-OI") == (30, 3, "count()")
     assert declared == printed
     assert [q.id for q in QUERIES.values() if not q.grouped] == ["all-OI"]

@@ -1,7 +1,7 @@
 """Aggregates over recorded readings and comments, with their ties, gaps and texts.
 
-The files are not in the repository: ``MILLRACE_RECORDED_DATA`` names their folder. Where it is set
-a missing file fails; where it is not set nothing runs. Nothing of the data stands in a message.
+The files are not in the repository: ``MILLRACE_RECORDED_DATA`` names their folder. If it is set, a
+missing file fails; otherwise nothing runs. Messages contain no data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ INPUTS = 6
 
 pytestmark = pytest.mark.skipif(FOLDER is None, reason="MILLRACE_RECORDED_DATA is not set")
 
-# File, and a count of its time units: readings of a minute, of half an hour, comments of days.
+# File, and the length of a time unit: readings each minute, each half hour; comments by day.
 READINGS = {"umass443.csv.gz": 60, "sgsc10.csv.gz": 1800, "lcl5.csv.gz": 1800}
 COMMENTS = {"stackexchange5.tsv.gz": 86_400_000}
 UNITS = READINGS | COMMENTS
@@ -81,7 +81,7 @@ def functions_for(name: str) -> list[str]:
 
 @cache
 def dealt(name: str, limit: int, inputs: int) -> Streams:
-    """Deal the rows of a file out to inputs at random."""
+    """Distribute the rows of a file over inputs at random."""
     rows = recorded(name, limit)
     source = np.random.default_rng(1).integers(0, inputs, len(rows.timestamp))
     order = np.argsort(source, kind="stable")
@@ -99,7 +99,7 @@ def plan_and_answer(name: str, limit: int, inputs: int, function: str, size: int
     return plan, oracle_of(plan, streams, recorded(name, limit).text)
 
 
-# One worker has a variant to itself: two would compile the same kernels.
+# All tests of a variant run on one worker: two would compile the same kernels.
 EVERY_VARIANT = pytest.mark.parametrize(
     "variant",
     [
@@ -113,9 +113,9 @@ EVERY_VARIANT = pytest.mark.parametrize(
 @pytest.mark.parametrize("name", UNITS)
 def test_a_slice_of_recorded_data(name, variant):
     for function in set(functions_for(name)) & set(variant.operations.functions):
-        # Window ends that fall on readings, and an advance that the size is no multiple of.
+        # Window ends that coincide with readings, and a size that is no multiple of the advance.
         plan, right = plan_and_answer(name, SLICE, INPUTS, function, 10, 3)
-        # The few rows of an interpreted run hold no mail address.
+        # The few rows of an interpreted run contain no mail address.
         assert len(right.digest) > 3 or INTERPRETED
         run(variant, plan, right, name, SLICE, INPUTS)
 
@@ -147,8 +147,8 @@ def test_the_scanners_are_the_regular_expressions_on_every_recorded_text(code):
     texts = [whole[begin:end] for begin, end in itertools.pairwise(limits)]
     right = [text_matches(NAMES[code], each) for each in texts]
     found = matches_of_all(code, text.offsets, text.text_bytes)
-    # By number: no text stands in a message.
+    # By number, because messages contain no text.
     wrong = np.flatnonzero(found != np.array(right)).tolist()
     assert wrong == []
-    # Five comments hold an address.
+    # At least five comments contain an address.
     assert INTERPRETED or 5 <= sum(right) < len(texts) / 2

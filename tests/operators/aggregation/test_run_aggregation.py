@@ -1,4 +1,4 @@
-"""``run_aggregation`` over arrays: exact windows out of every aggregate, and what it refuses."""
+"""``run_aggregation`` over arrays: exact windows from every aggregate, and refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STREAM = ([1, 2], [7, 7], [5, 6])
 
 
 def filled(kind: str, function: str) -> list[tuple[np.ndarray, np.ndarray, list]]:
-    """Return streams with keys far apart and values that meet in sums of more than 64 bits."""
+    """Return streams with sparse keys and values whose sums need more than 64 bits."""
     random = np.random.default_rng(3)
     streams = []
     for times in sorted_streams(kind):

@@ -1,6 +1,6 @@
-"""Windows of a key side by side: the table and its mask at rest.
+"""Adjacent windows of a key: the table and the mask in a quiescent state.
 
-What the variant puts out is in ``tests/contract``.
+The variant's output is tested in ``tests/contract``.
 """
 
 from __future__ import annotations

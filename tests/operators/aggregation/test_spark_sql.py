@@ -1,12 +1,12 @@
-"""An aggregate puts out what the same query gives in Spark SQL on the same data.
+"""An aggregate's output equals the result of the same query in Spark SQL on the same data.
 
-What every variant puts out is compared with the oracle elsewhere, so one of them is enough here
-to know that both mean what Spark means; ``-m full`` compares every one.
+Other tests compare every variant with the oracle, so one variant is enough here to show that both
+mean the same as Spark; ``-m full`` compares every one.
 
-The two share nothing: Spark groups by its own ``window``, adds decimals, searches texts by its own
-regular expressions, and sorts. Spark's windows reach back before 0 and ours do not, so the queries
-leave those out. Which tuple is the first is a matter of the total order, so Spark is given each
-tuple's rank in it.
+The implementations share nothing: Spark groups by ``window``, adds decimals, searches texts by
+regular expressions, and sorts. Spark's windows reach back before 0 and Millrace's do not, so the
+queries leave those out. The first tuple is determined by the total order, so Spark is given each
+tuple's rank in that order.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tests.drivers import Streams, in_total_order, random_streams, scaled, throu
 from tests.operators.aggregation.test_text_predicates import matches_of_all
 
 DECIMALS = 3
-# Of the queries that only differ in their windows one or two: Spark takes seconds for each.
+# One or two of each set of queries that differ only in their windows: Spark takes seconds for each.
 IN_EACH_RUN = ("K-OS", "k-OI", "W-OS", "w-OI", "f-OS", "F-OI")
 
 MAIL = r"[A-Za-z0-9._%+-]@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}"
@@ -47,7 +47,7 @@ IPV4 = rf"(?<![0-9.])(?:{OCTET}\.){{3}}{OCTET}(?![0-9]|\.[0-9])"
 
 SELECT = {
     "count": "count(*)",
-    # Exact whatever the order of addition: whole numbers are added, and divided once.
+    # Exact in any order of addition: whole numbers are added, and divided once.
     "sum": "sum(cast(value as decimal(38, 0)))",
     "avg": f"cast(sum(cast(value as decimal(38, 0))) as double) / (count(*) * {10**DECIMALS})",
     "min": "min(value)",
@@ -82,7 +82,7 @@ def in_spark_sql(spark, functions: list[str], size: int, advance: int) -> dict[s
         order by window_start, key
         """
     ).collect()
-    # No match, no row.
+    # A group without a match gives no row.
     return {
         name: [
             (start, key, value) for start, key, *values in rows if (value := values[i]) is not None
@@ -92,7 +92,7 @@ def in_spark_sql(spark, functions: list[str], size: int, advance: int) -> dict[s
 
 
 def view(spark, streams: Streams, texts: list[str] | None = None) -> None:
-    """Give Spark the tuples in no particular order, each with its rank."""
+    """Give Spark the tuples in no particular order, each with the rank."""
     timestamp, _, key, value = in_total_order(streams)
     shuffled = np.random.default_rng(0).permutation(len(timestamp))
     columns = {"time": timestamp, "key": key, "value": value, "place": np.arange(len(timestamp))}
@@ -108,7 +108,7 @@ EACH = pytest.mark.parametrize(
 
 
 def offering(function: str, most: int | None) -> list[Variant]:
-    """Return the variants that offer a function, the first ones or all."""
+    """Return the variants that offer a function, at most `most` of them."""
     return [
         variant for variant in variants("aggregation") if function in variant.operations.functions
     ][:most]
@@ -167,7 +167,7 @@ def test_text_functions_equal_spark_sql(spark, numbers, most):
 
 @pytest.fixture(scope="module")
 def sets(generated):
-    """Return a small set of each role."""
+    """Return a small dataset of each role."""
     meters, comments = (generated(name).folder for name in ("smart_meter", "soundcloud"))
     made = [load(meters), load(comments, text=True)]
     return {dataset.info["role"]: dataset for dataset in made}
@@ -175,7 +175,7 @@ def sets(generated):
 
 @pytest.fixture(scope="module")
 def generated_text(sets) -> tuple[Text, list[str]]:
-    """Return the texts of the generated comments, as an aggregate takes them and as strings."""
+    """Return the texts of the generated comments, in the aggregate's form and as strings."""
     comments = sets["comments"]
     text = Text(comments.text_offsets, comments.text_bytes)
     return text, [text_of(*text, row) for row in range(len(comments.time))]

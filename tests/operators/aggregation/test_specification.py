@@ -1,4 +1,4 @@
-"""What the threads of a W-Hive may be told: hand-made histories, and WiML by a single thread."""
+"""Answers allowed to the threads of a W-Hive: hand-made histories, and WiML on one thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_THERE = -1
 
 
 def one_by_one(calls):
-    """Return the calls, none of which begins before the one before it has ended."""
+    """Return the calls as a sequential history: each begins after the previous one has ended."""
     return [
         HistoryOperation(*call, 2 * n, NEVER if call[3] == PENDING else 2 * n + 1)
         for n, call in enumerate(calls)
@@ -36,7 +36,7 @@ def explained(calls, specification) -> bool:
 
 # --- W-Hive --------------------------------------------------------------------------------------
 
-# Windows of two, one after the other, and the sum of each key.
+# Tumbling windows of two, and the sum of each key.
 PLAIN = make_plan("sum", 2, 2, keys=4)
 # Each tuple in two windows.
 SLIDING = make_plan("count", 4, 2, keys=4)
@@ -139,7 +139,8 @@ def test_a_winset_that_a_later_tuple_enters_is_empty_no_more():
 
 def test_full_within_reach_needs_every_place_to_have_been_in_use():
     assert SPARE_PLACES == TALL_EVERY + 1
-    # Stream 1 is far ahead, so that stream 0 is never out of reach. Reach is 2, so 5 places.
+    # Stream 1 is far ahead, so that stream 0 is never out of reach. Reach is 2, so there are 5
+    # slots.
     far = add(1, 100, answer=FULL)
     filling = [far, *[add(0, 2 * winset) for winset in range(5)]]
 
@@ -148,10 +149,10 @@ def test_full_within_reach_needs_every_place_to_have_been_in_use():
         return find_order([*history, *beside], WHiveSpecification(PLAIN, 2, 1)) is not None
 
     assert right(filling) and not right(filling[:-1])
-    # Places go round: what is out may not be let go yet.
+    # Slots form a ring: a winset that has been emitted may not be released yet.
     put_out = [*filling[:3], (9, *process(0, 0, 1, 0, 1)[1:]), *filling[3:]]
     assert right(put_out) and not right(put_out[:-1])
-    # The other stream may hold a place for each winset of its tuple, and one that it loses.
+    # The other stream may hold a slot for each winset of a tuple, and one that it loses.
     assert right(filling[:-1], HistoryOperation(*far, 3, 99))
     assert not right(filling[:-1], HistoryOperation(*far, 3, 4))
 
@@ -185,7 +186,7 @@ def test_wiml_alone_answers_so(function):
             history.append(HistoryOperation(0, name, arguments, answer, moment, moment))
         order = find_order(history, WHiveSpecification(plan, streams, ahead))
         assert order is not None, explain(history)
-    # Winsets that nobody has entered were among them.
+    # Winsets that no tuple entered were among them.
     assert seen >= {ACCEPTED, FULL, OUT_OF_ORDER, (READY, True), (READY, False), (NOT_READY, False)}
 
 

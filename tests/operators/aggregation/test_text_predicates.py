@@ -1,4 +1,4 @@
-"""The scanners find what the regular expressions find."""
+"""The scanners find the same matches as the regular expressions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from operators.aggregation.reference import IPV4, MAIL, text_matches
 from operators.aggregation.text_predicates import has_ipv4, has_mail, matches
 from operators.core.jit import kernel
 
-# Made of what decides: any text of these is a near miss or a hit.
+# The decisive characters: any text built from these is a near miss or a match.
 PIECES = st.sampled_from(
     ["a", "Zz", "@", ".", "-", "_", "%", "+", "0", "1", "25", "255", "256", "192.168", "..", " "]
     + ["é", "a@b.co", "@b.c", "1.2.3.4", "01", "1.2.3.4.5", "{", "[", "`", "/", ":"]
@@ -33,7 +33,7 @@ def matches_of_all(function: int, text_offsets: np.ndarray, text_bytes: np.ndarr
 
 
 def scanned(text: bytes) -> tuple[bool, bool]:
-    """Scan `text` between two others that would match if the limits were not kept."""
+    """Scan `text` between two others that would match if the limits were ignored."""
     padded = np.frombuffer(b"9a@x.yz" + text + b"@b.cc1.2.3.4", dtype=np.uint8)
     limits = (7, 7 + len(text))
     return bool(has_mail(padded, *limits)), bool(has_ipv4(padded, *limits))
@@ -62,7 +62,7 @@ def scanned(text: bytes) -> tuple[bool, bool]:
         (".1.2.3.4", False, False),
         ("0.0.0.0", False, True),
         ("255.255.255.255", False, True),
-        # Where an address begins and ends.
+        # Bounds of a mail address.
         ("a@b.cc", True, False),
         ("A@B.CC", True, False),
         ("mail:<a.b_c%d+e-f@g-h.ij>.", True, False),
@@ -87,7 +87,7 @@ def scanned(text: bytes) -> tuple[bool, bool]:
         ("@", False, False),
         ("a@", False, False),
         ("a@b.", False, False),
-        # Octets, and what may stand beside four of them.
+        # Octets, and the characters that may adjoin four of them.
         ("1.2.3.4", False, True),
         ("1.2.3.4,5", False, True),
         ("1.2.3.4..5", False, True),

@@ -1,7 +1,7 @@
-"""MQ, MQLF and TuMLSC: what distinguishes them, and what they share.
+"""MQ, MQLF and TuMLSC: their differences and their common parts.
 
-What they put out is in ``tests/contract``; their gates and the output thread's part have tests of
-their own.
+Their output is tested in ``tests/contract``; their gates and the output thread's part have separate
+tests.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_each_stands_on_its_own_gate_and_takes_its_parameters(name):
     assert aggregate.progress == gate.VARIANT.progress
 
 
-# A tuple is in so many windows; the paper's variants look at its text in each.
+# Number of windows that contain a tuple; the paper's variants examine the text in each.
 WINDOWS = 5
 ONCE = ("private-panes", "tumlsc-panes", "tumlsc-side-by-side", "wiml-panes")
 
@@ -65,7 +65,7 @@ def test_a_text_is_looked_at_in_every_window_of_its_tuple_where_that_is_printed(
     )
     assert operations.add(state, 0, 10, 0, 0) == ACCEPTED
     assert operations.close(state, 0) == ACCEPTED
-    for _ in range(4):  # none gets ahead of one that has reported nothing
+    for _ in range(4):  # no thread gets ahead of one that has reported nothing
         for thread in range(settings.get("update_threads", 0)):
             operations.update(state, thread)
     while operations.process(state) == READY:
@@ -91,7 +91,7 @@ def test_a_window_without_a_matching_text_forwards_nothing_and_counts_none(name)
             assert (len(rows) > 0) == rows_are_there and not rows[:, 4].any()
 
 
-# Those that process tuples in the total order, and count them.
+# Variants that process tuples in the total order, and count them.
 COUNTING = [v for v in variants("aggregation") if v.operations.counts_tuples == "output"]
 
 
@@ -116,7 +116,7 @@ def test_the_result_does_not_depend_on_the_number_of_inputs(variant):
     plan = make_plan("sum", 30, 3, keys=7, rows_capacity=7)
     expected, _ = through_aggregate(variant, plan, one, 8)
     for inputs in (2, 9, 24):
-        # The same seed deals the same tuples out to more inputs.
+        # The same seed distributes the same tuples over more inputs.
         many = random_streams(5, inputs, scaled(5_000), keys=7, spread=2)
         rows, _ = through_aggregate(variant, plan, many, 8, threads=True)
         np.testing.assert_array_equal(rows, expected)

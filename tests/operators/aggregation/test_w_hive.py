@@ -1,7 +1,7 @@
-"""What is special about the W-Hive and its winsets: passing, reach, and use of places again.
+"""Specific to the W-Hive and winsets: passing, reach, and reuse of slots.
 
-That the variants on it put out what the oracle does is tested in ``tests/contract``, and what its
-threads do to each other in ``tests/interleaving``.
+``tests/contract`` compares the output of the variants with the oracle, and ``tests/interleaving``
+tests the interaction of the threads.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def test_a_leap_of_all_threads_finds_places():
                 wiml.process(state)
                 take_rows(state.windows.sink)
             else:
-                # The other one has to leap as well.
+                # The other stream has to leap as well.
                 assert stream == 0 and wiml.add(state, 1, clock, 0, 0) in (ACCEPTED, FULL)
     w_hive.check_invariants(state.windows)
 
@@ -115,7 +115,7 @@ def test_a_pinned_search_keeps_its_nodes():
     assert marks.hits["w_hive: pinned"]
     assert hive.nodes.reshape(-1, hive.stride)[:, w_hive.USED].all()
     hive.searches.pins[LINE_WORDS] = UNPINNED
-    for _ in range(2):  # up to the old boundary, then up to where the head is by now
+    for _ in range(2):  # up to the old boundary, then up to the current head
         wiml.process(state)
     assert wiml.add(state, 0, timestamp, 0, 0) == ACCEPTED
     w_hive.check_invariants(hive)
@@ -140,7 +140,7 @@ def test_an_input_that_goes_back_in_time_is_refused():
 
 
 def test_update_threads_without_keys_hold_nothing():
-    # One key and eight update threads: seven of them own nothing and still have to report.
+    # One key and eight update threads: seven of them own no key and still have to report.
     plan = make_plan("first", 4, 2, 1, rows_capacity=8)
     state = tumlmc.make_state(plan, 1, 8, 8, 2, 1)
     rows = []
@@ -152,7 +152,8 @@ def test_update_threads_without_keys_hold_nothing():
             tumlmc.update(state, thread)
         while tumlmc.process(state) == READY:
             rows += take_rows(state.windows.sink)[:, 2].tolist()
-    # Tuple 39 is the last that is ready; windows that end before it are out, each with its first.
+    # Tuple 39 is the last that is ready; windows that end before it are out, each with the first
+    # tuple.
     assert rows == list(range(0, 2 * len(rows), 2)) and len(rows) >= 17
 
 

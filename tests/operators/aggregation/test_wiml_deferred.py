@@ -1,7 +1,7 @@
-"""What is special about WiML deferred: what is put off, and when it reaches its windows.
+"""Specific to WiML deferred: which updates are put off, and when they reach the windows.
 
-That it puts out what the oracle does is tested in ``tests/contract``, what its threads do to each
-other in ``tests/interleaving``.
+``tests/contract`` compares the output with the oracle, and ``tests/interleaving`` tests the
+interaction of the threads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def state_of(deferred=2, winsets_ahead=2):
 
 
 def rows_now(state):
-    """Return the rows that are out by now, and the status after them."""
+    """Return the rows that are out so far, and the status after them."""
     while (status := process(state)) == READY:
         pass
     return take_rows(state.windows.sink).tolist(), status
@@ -38,7 +38,7 @@ def waiting(state, thread):
 
 
 def counted(state):
-    """Return how many updates of windows there have been."""
+    """Return the number of window updates so far."""
     winsets = state.windows.winsets
     return int(winsets.words.reshape(-1, winsets.slot_words)[:, N].sum())
 
@@ -57,7 +57,7 @@ def test_all_that_is_put_off_reaches_its_windows_before_the_thread_passes_them()
         for timestamp in (0, 0, 1):
             assert add(state, stream, timestamp, 3, 0) == ACCEPTED
     assert waiting(state, 0) == 3 and counted(state) == 0
-    # Behind window 0, and every window of the tuples before.
+    # After window 0, and every window of the earlier tuples.
     assert add(state, 0, 4, 3, 0) == ACCEPTED
     assert waiting(state, 0) == 1 and counted(state) == 3
     assert rows_now(state) == ([], NOT_READY)  # input 1 may still count in it
@@ -72,7 +72,7 @@ def test_what_is_told_full_or_out_of_order_is_not_put_off():
     assert add(state, 1, 0, 0, 0) == ACCEPTED
     assert add(state, 0, 2, 0, 0) == ACCEPTED
     assert add(state, 0, 8, 0, 0) == FULL
-    assert waiting(state, 0) == 0  # it has left the windows of its first tuple
+    assert waiting(state, 0) == 0  # the input has left the windows of the first tuple
     assert add(state, 0, 7, 0, 0) == OUT_OF_ORDER
     assert waiting(state, 0) == 0
     assert [close(state, stream) for stream in range(2)] == [ACCEPTED] * 2

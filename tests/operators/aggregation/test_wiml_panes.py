@@ -1,7 +1,7 @@
-"""What is special about WiML on panes: when a pane is moved, and when a winset is put out.
+"""Specific to WiML on panes: when a pane is moved, and when a winset is emitted.
 
-That it puts out what the oracle does is tested in ``tests/contract``, what its threads do to each
-other in ``tests/interleaving``, and the panes themselves with `tumlsc_panes`.
+``tests/contract`` compares the output with the oracle, ``tests/interleaving`` tests the interaction
+of the threads, and the tests of `tumlsc_panes` cover the panes themselves.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def state_of(size=4, advance=2, inputs=2, panes_ahead=2, function="count", **giv
 
 
 def rows_now(state):
-    """Return the rows that are out by now, and the status after them."""
+    """Return the rows that are out so far, and the status after them."""
     while (status := process(state)) == READY:
         pass
     return take_rows(state.windows.sink).tolist(), status
@@ -48,7 +48,7 @@ def test_a_winset_is_put_out_once_every_input_has_passed_its_last_pane():
     assert add(state, 0, 4, 2, 0) == ACCEPTED
     assert rows_now(state) == ([], NOT_READY)
     assert add(state, 1, 5, 2, 0) == ACCEPTED
-    # No later pane has been passed: that there is none to move does not hold the winset up.
+    # No later pane has been passed: having none to move does not delay the winset.
     assert rows_now(state) == ([[0, 1, 3, 0, 3]], NOT_READY)
     assert [close(state, stream) for stream in range(2)] == [ACCEPTED] * 2
     rest = [[2, 1, 2, 0, 2], [2, 2, 2, 0, 2], [4, 2, 2, 0, 2]]
@@ -57,7 +57,7 @@ def test_a_winset_is_put_out_once_every_input_has_passed_its_last_pane():
 
 def test_a_tuple_updates_one_pane_however_many_windows_it_is_in():
     state = state_of(size=100, advance=1, inputs=1, deferred=1)
-    for _ in range(2):  # the second makes the first one's turn come
+    for _ in range(2):  # the second one forces the deferred update of the first
         assert add(state, 0, 50, 3, 0) == ACCEPTED
     hive = state.hive
     assert hive.window_words == 1 and hive.winsets.present.any()

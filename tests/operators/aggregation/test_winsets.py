@@ -1,7 +1,7 @@
-"""Winsets, their hash tables, and the output thread's way through time.
+"""Winsets, their hash tables, and the progress of the output thread through time.
 
-What an aggregate puts out is in ``tests/contract``. Here: the places and tables at rest, at sizes
-that collide.
+The output of the aggregates is tested in ``tests/contract``. Here: slots and tables in a quiescent
+state, at sizes that collide.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def test_every_key_fits_and_is_found_again(keys, function):
 
 
 def test_colliding_keys_are_kept_apart():
-    # As full as a table gets. (Hashing spreads the codes of fewer keys without one collision.)
+    # The fullest a table gets. (Hashing spreads the codes of fewer keys without a collision.)
     keys = 1535
     windows = make_windows(make_plan("count", 1, 1, keys, rows_capacity=keys))
     homes = [home_slot(windows, key) for key in range(keys)]
@@ -127,7 +127,7 @@ def test_a_leap_of_1e9_advances_is_one_step():
     put(windows, 0)
     assert put(windows, 3 * 10**9) == READY
     assert control(windows, FIRST_WINSET, ACTIVE) == [10**9 - 9, 10]
-    # Nine of the ten new winsets reach back before the tuple, and all hold it.
+    # Nine of the ten new winsets reach back before the tuple, and all contain it.
     end_of_streams(windows)
     assert winset_log(windows.sink).window_start.tolist() == [
         0,

@@ -1,4 +1,4 @@
-"""A copy of the core with kernels of its own, for tests of what a process of its own compiles."""
+"""A copy of the core with separate kernels, for tests of compilation in a separate process."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def make_project(folder: Path) -> SimpleNamespace:
                 "NUMBA_CACHE_DIR": str(cache),
                 "NUMBA_DISABLE_JIT": "0",
                 "PYTHONPATH": str(folder),
-                # Python knows a changed file by its second and its length.
+                # Python recognizes a changed file by modification second and length.
                 "PYTHONDONTWRITEBYTECODE": "1",
                 **environment,
             },
@@ -110,5 +110,5 @@ def make_project(folder: Path) -> SimpleNamespace:
     return SimpleNamespace(run=run, cached=cached, helper=probe / "helper.py", root=folder)
 
 
-# Such a process is told whether to compile, whatever this one does.
+# Whether such a process compiles is set explicitly, regardless of this process.
 compiled_anyway = pytest.mark.skipif(INTERPRETED, reason="it was run with the compiled tests")

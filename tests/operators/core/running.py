@@ -1,4 +1,4 @@
-"""How the tests of the core run a structure: in both forms, and by real threads."""
+"""Runners of the core's tests: a structure in both forms, and on real threads."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from operators.core.jit import INTERPRETED
 
-# Interpreted, an atomic costs a hundred times as much, and the interpreter lock leaves little to
-# race: the threads then show that the source runs as Python, in a fraction of the rounds.
+# Interpreted, an atomic costs a hundred times as much, and the interpreter lock leaves few races.
+# The threads then show, in a fraction of the rounds, that the source runs as Python.
 ROUNDS = 2_000 if INTERPRETED else 100_000
 
 
 def forms(kernel: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """Return `kernel` compiled and interpreted; without a compiler, the one form there is."""
+    """Return `kernel` compiled and interpreted; without a compiler, only the interpreted form."""
     return [kernel] if INTERPRETED else [kernel, kernel.py_func]
 
 
 def run_threads(*calls: Callable[[], Any]) -> None:
-    """Run `calls`, each in a thread of its own, and raise what the first failing one raised."""
+    """Run `calls`, each in a separate thread, and raise the exception of the first that failed."""
     errors: list[BaseException] = []
 
     def guarded(call: Callable[[], Any]) -> None:

@@ -1,4 +1,4 @@
-"""The arena: nodes that are handed out once each, and poison for those that look too late."""
+"""The arena: each node is handed out once, and freed nodes are poisoned for late readers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from tests.operators.core.running import ROUNDS, forms, run_threads
 
 @kernel
 def apply(arena, script, answers, held):
-    """Run rows (owner, which) of `script`: take where `which` is below 0, else give one back.
+    """Run rows (owner, which) of `script`: take if `which` is negative, else give back.
 
-    ``held[owner]`` is the list of nodes taken, its length first. `which` names one of them.
+    ``held[owner]`` is the list of nodes taken, preceded by the length. `which` selects one of them.
     """
     for row in range(len(script)):
         owner, which = script[row, 0], script[row, 1]

@@ -1,4 +1,4 @@
-"""The atomics: one meaning in two forms, an order at each call, and real threads on one word."""
+"""The atomics: one meaning in two forms, a memory order at each call, and real threads."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ from operators.core.layout import aligned_words
 from tests.operators.core.running import ROUNDS, forms, run_threads
 
 words = st.integers(-(2**63), 2**63 - 1)
-# Compiled, a wrong call is an error of numba; interpreted, orders are ignored, since Python's own
-# accesses are in one order already. So what is refused is tested where there is a compiler.
+# Compiled, a wrong call is an error of numba. Interpreted, memory orders are ignored, because
+# Python's accesses are sequentially consistent anyway. So refusals are tested with the compiler
+# only.
 compiled_only = pytest.mark.skipif(INTERPRETED, reason="it is the compiler that refuses")
 
 
@@ -84,7 +85,7 @@ def count_by_add(array, rounds):
 
 @kernel
 def pass_token(array, token, rounds):
-    """Wait for `token`, add to a plain word, and hand on to the other thread."""
+    """Wait for `token`, add to a plain word, and pass the token to the other thread."""
     for _ in range(rounds):
         while load(array, 0, ACQUIRE) != token:
             yield_thread()
@@ -98,7 +99,7 @@ def store_then_look(array, mine, other, seen, rounds):
     for turn in range(rounds):
         store(array, mine, turn + 1, SEQ_CST)
         seen[turn] = load(array, other, SEQ_CST)
-        # Both meet before the next round, so that the rounds do not drift apart.
+        # Both threads meet before the next round, so that the rounds do not drift apart.
         fetch_add(array, 16, 1, SEQ_CST)
         while load(array, 16, SEQ_CST) < 2 * (turn + 1):
             yield_thread()
@@ -144,7 +145,7 @@ def test_oracle_both_forms_mean_the_same(a, b):
         assert expected in (None, log.tolist())
         expected = log.tolist()
     assert expected[:5] == [a, a, a, a, (a + b + 2**63) % 2**64 - 2**63]
-    # The first exchange puts 1 in place of b where a is b, and the second looks for b.
+    # The first exchange replaces b by 1 if a equals b; the second compares with b.
     assert expected[5:7] == [a == b, a != b or b == 1]
 
 
@@ -157,7 +158,7 @@ def test_threads_lose_no_update(count):
 
 
 class SlowWord(np.ndarray):
-    """A word whose reader lets another thread store before it goes on, if that thread can."""
+    """A word whose reader lets another thread store before it continues, if that thread can."""
 
     def __getitem__(self, index):
         word = int(np.ndarray.__getitem__(self, index))
@@ -308,6 +309,6 @@ def test_words_that_are_no_words_are_refused_by_the_compiler(array):
 def test_the_clock_of_a_thread_counts_work_and_no_sleep():
     for form in forms(work_then_sleep):
         worked, slept = form(5_000_000)
-        # Less than the time on the wall where others use the core, and never more.
+        # Less than the elapsed time if others use the core, and never more.
         assert 0 < worked <= 5_500_000
         assert 0 <= slept < 5_000_000

@@ -1,6 +1,6 @@
-"""The epochs: who is waited for, and nodes used again under real threads that search.
+"""Epoch-based reclamation: which threads are waited for, and reuse of nodes under searches.
 
-What late stores do to them is tested in ``tests/interleaving``, by programs of their own.
+The effects of delayed stores are tested in ``tests/interleaving``, by separate programs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_no_thread_is_refused():
 
 @kernel
 def replace(state, head, nodes, since, rounds):
-    """Let `head` lead to one node after the other; what a search may still read is not touched."""
+    """Let `head` lead to one node after the other, without reusing one that a search may read."""
     waited = 0
     for number in range(1, rounds + 1):
         node = number % since.size
@@ -70,7 +70,7 @@ def replace(state, head, nodes, since, rounds):
             waited = wait_a_little(waited)
         waited = 0
         for word in range(NODE_WORDS):
-            # RELAXED: published by the store below, and read by nobody since `all_left`.
+            # RELAXED: published by the store below, and unread since `all_left`.
             store(nodes, node * NODE_WORDS + word, number, RELAXED)
         old = load(head, 0, RELAXED)
         store(head, 0, node, RELEASE)

@@ -1,4 +1,4 @@
-"""The histogram: against exact percentiles, and counter by counter against HdrHistogram itself."""
+"""The histogram: against exact percentiles, and counter by counter against HdrHistogram."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.operators.core.running import ROUNDS, forms, run_threads
 durations = st.one_of(
     st.integers(0, LARGEST_NS),
     st.integers(0, 4 * HALF),
-    # Around the powers of two, where the parts change their width.
+    # Around the powers of two, where the buckets change their width.
     st.builds(lambda bits, off: max((1 << bits) + off, 0), st.integers(0, 41), st.integers(-2, 2)),
 )
 PERCENTS = (1, 25, 50, 90, 99, 99.9, 100)
@@ -115,7 +115,7 @@ def test_oracle_hdr_histogram_says_the_same(values):
         assert theirs.record_value(min(value, LARGEST_NS))
     assert theirs.counts_len >= len(ours.counters)
     for percent in PERCENTS:
-        # Theirs answers with the end of the counter also where nothing that large was recorded.
+        # HdrHistogram returns the end of the counter even if no value that large was recorded.
         value = min(theirs.get_value_at_percentile(percent), module.largest(ours))
         assert percentile(ours, percent) == value
     assert [theirs.get_count_at_index(counter) for counter in range(4 * HALF)] == (

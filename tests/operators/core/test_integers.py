@@ -57,7 +57,7 @@ def test_both_forms_agree_and_wrap(a, b, bits):
 
 def test_mix64_is_the_finalizer_of_splitmix64():
     # The first outputs for seed 0 (Vigna, prng.di.unimi.it/splitmix64.c): the state steps by the
-    # golden ratio, and each output is the state, mixed.
+    # golden ratio, and each output is the mixed state.
     golden = 0x9E3779B97F4A7C15
     outputs = [mix64(signed(golden * step)) % 2**64 for step in (1, 2, 3)]
     assert outputs == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]

@@ -1,7 +1,7 @@
-"""The JIT policy, in processes of their own: what is compiled again, and what must not be.
+"""The JIT policy, in separate processes: which kernels are recompiled, and which must not be.
 
-Each test copies the core into a folder of its own, adds kernels in two files, and looks at what
-fresh processes compile there: numba itself reports each compilation as an event.
+Each test copies the core into a new folder, adds kernels in two files, and counts the compilations
+of fresh processes there: numba itself reports each compilation as an event.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_editing_a_helper_in_another_file_gives_the_new_answer(project):
     assert project.run().answers == [20, 30, 10]
     before = project.helper.stat()
     project.helper.write_text(HELPER.replace("10", "70"))
-    # Not even a date that was put back hides the edit.
+    # Even a restored modification time does not hide the edit.
     os.utime(project.helper, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert project.run().answers == [140, 210, 70]
     project.helper.write_text(HELPER)
@@ -55,7 +55,7 @@ def test_editing_a_helper_in_another_file_gives_the_new_answer(project):
     assert (again.answers, again.compiled) == ([20, 30, 10], [])
 
 
-# A file of a user's: its values come from the environment and from another file beside it.
+# A user's file: the values come from the environment and from a neighbouring file.
 OUTSIDE = """
 import os
 import more
@@ -153,7 +153,7 @@ def test_what_is_inlined_is_optimised_in_its_kernel_only(monkeypatch, tmp_path):
 
     words = np.array([3, 40], np.int64)
     assert (entered(words), words.tolist()) == (43, [8, 45])
-    # The first kernel of a process brings numba's own runtime.
+    # The first kernel of a process brings numba's runtime.
     assert [name.split(".")[-1] for name in optimised if name != "nrt"] == ["entered"]
     (assembly,) = entered.inspect_asm().values()
     calls = [line for line in assembly.splitlines() if "call" in line]
@@ -161,7 +161,7 @@ def test_what_is_inlined_is_optimised_in_its_kernel_only(monkeypatch, tmp_path):
 
 
 def test_what_was_edited_since_the_start_is_cached_for_this_process_only(monkeypatch):
-    digest = kernel_keys.closure_digest.__wrapped__  # under the memory of the answers given so far
+    digest = kernel_keys.closure_digest.__wrapped__  # bypasses the cache of digests
     assert digest(Path(__file__)) == digest(Path(__file__))
     monkeypatch.setattr(kernel_keys, "STARTED_NS", 0)
     assert digest(Path(__file__)) != digest(Path(__file__))
@@ -214,7 +214,7 @@ class Inner(NamedTuple):
 
 
 class Mixed(NamedTuple):
-    """What a state may hold: rows of any numbers, what is no row, and states."""
+    """The kinds of fields a state may have: arrays of any numbers, other values, and states."""
 
     words: np.ndarray
     reals: np.ndarray
@@ -235,7 +235,7 @@ def last_of(row, into, at):
 
 @inlined
 def told(state, into):
-    """Read and write all that a state has, by the state that was handed over."""
+    """Read and write all fields of a state, through the state that was passed."""
     last_of(state.words, into, 0)
     last_of(state.part, into, 2)
     last_of(state.inner.words, into, 4)

@@ -1,4 +1,4 @@
-"""Marks count interpreted and are nothing compiled."""
+"""Marks count when interpreted, and vanish when compiled."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from operators.core import marks
 from operators.core.jit import INTERPRETED, kernel
-from operators.core.marks import POISON, enter_alone, leave_alone, mark, spoil
+from operators.core.marks import POISON, enter_alone, leave_alone, mark, poison
 from tests.operators.core.running import forms
 
 
@@ -19,8 +19,8 @@ def passes(times):
 
 
 @kernel
-def spoils(words):
-    spoil(words, 1, 2)
+def poisons(words):
+    poison(words, 1, 2)
 
 
 @kernel
@@ -43,11 +43,11 @@ def test_a_mark_leaves_no_trace_when_compiled():
     assert marks.hits["test_marks: here"] == (3 if INTERPRETED else 0)
 
 
-def test_words_are_spoiled_when_interpreted_and_left_alone_when_compiled():
-    for form in forms(spoils):
+def test_words_are_poisoned_when_interpreted_and_left_alone_when_compiled():
+    for form in forms(poisons):
         words = np.zeros(4, np.int64)
         form(words)
-        left_alone = form is spoils and not INTERPRETED
+        left_alone = form is poisons and not INTERPRETED
         assert words.tolist() == ([0] * 4 if left_alone else [0, POISON, POISON, 0])
 
 

@@ -1,7 +1,7 @@
 """The queue of Michael and Scott: against a plain queue, and by real threads.
 
 The ladder (smoke, capacity, boundaries, oracle, threads) is that of every structure of the core.
-All schedules, marks, and threads that stop for good in the middle of an operation are the affair of
+All schedules, marks, and threads that stop for good in the middle of an operation are tested in
 ``tests/interleaving``. Special here: any number of threads on either side.
 """
 
@@ -55,7 +55,7 @@ def consume(queues, taken, total, log, peeks):
     waited = 0
     while load(taken, 0, SEQ_CST) < total:
         if peeks:
-            # Whatever the others do meanwhile, it is a time that was put in.
+            # Under any interleaving, the result is a timestamp that was inserted.
             there, timestamp = msq.peek(queues, 0)
             if there and not 0 <= timestamp < total:
                 return -1
@@ -73,7 +73,7 @@ def consume(queues, taken, total, log, peeks):
 
 
 def caller(queues):
-    """Return the operations on queue 0 as `schedules.explore` and the oracle spell them."""
+    """Return the operations on queue 0 in the form of `schedules.explore` and the oracle."""
 
     def call(name, arguments):
         if name == "enqueue":

@@ -39,7 +39,7 @@ def produce(ring, first, rounds):
 
 @kernel
 def consume(ring, left, producers, rounds, seen):
-    """Take words until none is left; return how many came before an earlier one of its producer."""
+    """Take words until none is left; return how many overtook an earlier word of their producer."""
     out = seen[producers:]
     wrong = 0
     waited = 0

@@ -1,4 +1,4 @@
-"""Mutexes: one thread at a time, sleeping and not spinning, in both forms."""
+"""Mutexes: mutual exclusion by sleeping, without spinning, in both forms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.operators.core.running import ROUNDS, forms, run_threads
 def add_under_lock(mutexes, mutex, total, rounds):
     for _ in range(rounds):
         acquire(mutexes, mutex)
-        # Two plain steps: without mutual exclusion one of two threads loses its addition.
+        # Two plain steps: without mutual exclusion one of two threads loses an addition.
         total[mutex] = total[mutex] + 1
         release(mutexes, mutex)
 
@@ -35,7 +35,7 @@ def hold(mutexes, word, microseconds):
 
 @kernel
 def wait_for(mutexes, word):
-    """Take the mutex that another thread holds, and return how long that took."""
+    """Take a mutex that another thread holds, and return the time that took."""
     waited = 0
     while load(word, 0, RELAXED) == 0:
         waited = wait_a_little(waited)

@@ -1,4 +1,4 @@
-"""Noise at the atomics: there where it is asked for, and nowhere else."""
+"""Injected noise at the atomics: present if requested, and absent otherwise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def count_up(words, times):
 
 
 def times_away(schedule: str) -> int:
-    """Return how often this thread gave the core away while it counted, which comes out right."""
+    """Return how often this thread yielded the core while it counted, with a correct count."""
     words = aligned_words(8)
     with scheduled(schedule, seed=1):
         count_up(words, np.int64(1))
@@ -59,7 +59,7 @@ def test_a_process_whose_kernels_have_no_noise_does_not_pretend_to():
 
 def test_kernels_with_and_without_noise_have_different_keys(monkeypatch):
     file = Path(__file__)
-    # Under the memory of the answers that this process has given.
+    # Bypassing the cache of this process's digests.
     digest = kernel_keys.closure_digest.__wrapped__
     quiet = digest(file)
     monkeypatch.setattr(kernel_keys, "NOISE", 7)

@@ -106,7 +106,7 @@ def test_racy_arrays_are_those_they_were_made_of(kind):
 
 @kernel
 def change(node):
-    """Use each way in which nodes are reached."""
+    """Use each way of accessing nodes."""
     insert_in_32(node, 0, 5, 4)
     remove_from_32(node, 0, 9, 100)
     poke(node, 3, -1)
@@ -119,7 +119,7 @@ def change(node):
 
 @kernel
 def write_pairs(locks, words, rounds):
-    """Change all words by one under the lock, by turns in both ways of taking it."""
+    """Change all words by one under the lock, alternating between the two ways of taking it."""
     for number in range(rounds):
         if number % 2 == 0:
             acquire(locks, 0)
@@ -135,7 +135,7 @@ def write_pairs(locks, words, rounds):
 
 @kernel
 def read_pairs(locks, words, rounds):
-    """Count the sections that were checked and had seen two states."""
+    """Count the critical sections that passed the version check although they saw two states."""
     torn = 0
     for _ in range(rounds):
         while True:

@@ -1,4 +1,4 @@
-"""Without what inside_numba takes from numba, kernels give the same answers."""
+"""Without the parts that inside_numba takes from numba, kernels give the same answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 from tests.operators.core.kernel_project import PROGRAM, compiled_anyway, make_project
 
-# With a numba that has moved some modules: numba itself finds them, the project does not.
+# Imitates a numba that has moved some modules: numba itself finds them, the project does not.
 MOVED = """
 import builtins, importlib, pkgutil
 found = builtins.__import__
@@ -24,7 +24,7 @@ for module in pkgutil.iter_modules(operators.core.__path__, "operators.core."):
 
 
 def taken_from_numba(folder):
-    """Return the modules of numba's own that the files of a folder import."""
+    """Return numba's internal modules that the files of a folder import."""
     trees = [ast.parse(file.read_text("utf-8")) for file in folder.glob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
@@ -37,7 +37,7 @@ def test_plain_numba_gives_the_same_answers_and_keeps_no_kernel(tmp_path):
     package = project.root / "operators/core/inside_numba"
     moved = taken_from_numba(package)
     assert {"numba.core.caching", "numba.core.codegen", "numba.core.lowering"} < set(moved)
-    # Fails where anything of the core needs what `inside_numba` takes from numba, or that package.
+    # Fails if the core needs that package, or the parts of numba that `inside_numba` takes.
     (package / "__init__.py").write_text("raise ImportError\n")
     plain = project.run(f"MOVED = {moved}\n{MOVED}{PROGRAM}", MILLRACE_PLAIN_NUMBA="1")
     assert plain.answers == [20, 30, 10]

@@ -1,4 +1,4 @@
-"""Asking for cache lines: by which elements. What comes of it is time, which no test here sees."""
+"""Prefetching of cache lines: which elements are requested. The gain in time is not tested."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from operators.core.layout import LINE_BYTES
 
 @kernel
 def ask(array):
-    """Ask for all of an array, and return how many of its elements a line has."""
+    """Prefetch a whole array, and return the number of elements in a cache line."""
     prefetch.prefetch_all(array, 0, len(array))
     return prefetch.in_a_line(array)
 

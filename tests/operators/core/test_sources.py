@@ -1,4 +1,4 @@
-"""Files of a module, and what is read out of each once, by its text, for all processes."""
+"""Files of a module, and answers derived from each file's text once for all processes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def lines(text: str) -> list[str]:
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path) -> Path:
-    """Return a folder of answers without any, and forget what was read."""
+    """Return an empty folder of answers, and forget the answers read so far."""
     READ.clear()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
     return tmp_path
 
 
 def as_another_process() -> Callable[[Path], list[str]]:
-    """Forget what this process knows, and return `lines` by the text."""
+    """Forget this process's answers, and return `lines` by the text."""
     sources._known.cache_clear()
     return by_text(lines)
 
@@ -37,7 +37,7 @@ def as_another_process() -> Callable[[Path], list[str]]:
 def test_the_closure_of_a_file_is_itself_and_what_it_imports_from_the_project():
     names = {str(path.relative_to(ROOT)) for path in import_closure(Path(__file__))}
     assert {"operators/core/sources.py", "tests/operators/core/test_sources.py"} <= names
-    # Indirectly, through the queue's own imports.
+    # Indirectly, through the queue's imports.
     queue = import_closure(ROOT / "operators/core/michael_scott_queue.py")
     names = {str(path.relative_to(ROOT)) for path in queue}
     assert {"operators/core/atomics.py", "operators/contract.py"} <= names
@@ -65,7 +65,7 @@ def test_an_edited_file_is_read_again_and_the_old_text_is_still_known(folder):
     file, lines_of = folder / "one.py", as_another_process()
     for second, text in enumerate(("a", "b", "a")):
         file.write_text(text)
-        # Faster edits than a file system tells apart.
+        # Faster edits than a file system can distinguish.
         os.utime(file, (second, second))
         assert lines_of(file) == [text]
     assert READ == ["a", "b"]

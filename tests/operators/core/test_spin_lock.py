@@ -1,4 +1,4 @@
-"""Spin locks: one thread at a time, in both forms."""
+"""Spin locks: mutual exclusion, in both forms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.operators.core.running import ROUNDS, forms, run_threads
 def add_under_lock(locks, lock, total, rounds):
     for _ in range(rounds):
         acquire(locks, lock)
-        # Two plain steps: without mutual exclusion one of two threads loses its addition.
+        # Two plain steps: without mutual exclusion one of two threads loses an addition.
         total[lock] = total[lock] + 1
         release(locks, lock)
 

@@ -1,4 +1,4 @@
-"""The ring from one producer to one consumer: the ladder of the core, and records of many words."""
+"""The ring from one producer to one consumer: the ladder of the core, and multi-word records."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def produce(rings, rounds):
 
 @kernel
 def consume(rings, rounds):
-    """Return the number of the first record that is not what was produced, or `rounds`."""
+    """Return the number of the first record that differs from the produced one, or `rounds`."""
     waited = 0
     for item in range(rounds):
         place = front(rings, 0)
@@ -77,7 +77,7 @@ def consume(rings, rounds):
 
 
 def caller(rings):
-    """Return push and pop on ring 0 as the oracle spells them."""
+    """Return push and pop on ring 0 in the form of the oracle."""
 
     def call(name, arguments):
         if name == "enqueue":

@@ -1,4 +1,4 @@
-"""Elements of a node at once: compiled, interpreted, and as plain loops say."""
+"""Vector operations on a node's elements: compiled, interpreted, and as plain loops."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from operators.core.vectors import (
 from tests.operators.core.running import forms
 
 TYPES = (np.int32, np.int64)
-# Not at a cache line, and with neighbours that nobody may touch.
+# Not aligned to a cache line, and with neighbours that must not be touched.
 BEGIN = 3
 
 
@@ -95,7 +95,7 @@ def chosen_forms(function) -> Iterator:
     """Yield the forms, and code for processors with AVX-512, with AVX2 and with neither."""
     yield from forms(function)
     if not INTERPRETED:
-        # LLVM makes of AVX-512's what a processor has; of a permutation of AVX2 it does not.
+        # LLVM adapts AVX-512 code to the processor; a permutation of AVX2 it does not adapt.
         for widest in (AVX_512, *[AVX_2] * bool(chosen_lanes.WIDEST), ""):
             with mock.patch.object(chosen_lanes, "WIDEST", widest):
                 yield _compiled(function, widest)
@@ -196,7 +196,7 @@ def test_live_entries_up_to_a_key_are_copied(kind, data):
     count = data.draw(st.integers(0, 20))
     keys = np.sort(keys_of(data, kind, count))
     key = int(keys_of(data, kind, 1)[0])
-    # Ages on both sides of the wrap of 32 bits.
+    # Ages on both sides of the 32-bit wrap-around.
     oldest = data.draw(st.sampled_from([0, 5, (1 << 31) - 2, -(1 << 31)]))
     ages = data.draw(st.lists(st.integers(-4, 4), min_size=count, max_size=count))
     sequences = np.array([oldest + age for age in ages], dtype=np.int64).astype(np.int32)
@@ -218,7 +218,7 @@ def test_live_entries_up_to_a_key_are_copied(kind, data):
 @pytest.mark.parametrize("kind", TYPES)
 @given(data=st.data(), count=st.integers(-2, LIVE + 4))
 def test_positions_that_are_asked_for_are_written(kind, data, count):
-    # Positions on both sides of where their lower 32 bits wrap, or change their sign.
+    # Positions around the points where the lower 32 bits wrap around or change sign.
     oldest = data.draw(st.sampled_from([0, (1 << 31) - 3, (1 << 32) - 5, 3 << 31, (1 << 40) + 2]))
     newest = oldest + data.draw(st.integers(-1, 9))
     drawn = st.lists(st.integers(oldest - 4, newest + 4), min_size=LIVE, max_size=LIVE)
@@ -245,10 +245,11 @@ def test_elements_are_loaded_and_stored(kind):
 
 @pytest.mark.skipif(INTERPRETED, reason="there is no assembly")
 def test_a_rank_is_vector_comparisons_without_a_branch():
-    # Compiled anew: what comes out of the cache has no assembly. One rank: a loop is unrolled.
+    # Compiled afresh: kernels from the cache have no assembly. One rank, because a loop is
+    # unrolled.
     fresh = njit(error_model="numpy")(lambda keys, key: rank_in_32(keys, 0, key))
     fresh(np.zeros(RANKED, dtype=np.int32), 0)
     (text,) = fresh.inspect_asm().values()
     compared = [line for line in text.splitlines() if "pcmpgtd" in line or "cmgt" in line]
-    # Two vectors of AVX-512, four of AVX2, eight of the least there is.
+    # Two vectors of AVX-512, four of AVX2, eight of the baseline.
     assert 2 <= len(compared) <= 16

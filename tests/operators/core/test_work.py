@@ -1,4 +1,4 @@
-"""Matrix work: the same number in both forms, which takes as long as it is told."""
+"""Matrix work: the same number in both forms, and a duration as requested."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_ten_times_the_products_take_ten_times_as_long():
     assert products == round(2e6 / product_ns())
 
     def spent(count: int) -> float:
-        # A host that takes the core away makes a run longer and never shorter.
+        # A host that takes the core away only makes a run longer, never shorter.
         times = []
         for _ in range(5):
             began = time.thread_time()
@@ -58,14 +58,14 @@ def test_ten_times_the_products_take_ten_times_as_long():
             times.append(time.thread_time() - began)
         return min(times)
 
-    # The host may have been slower when the cost of a product was taken.
+    # The host may have been slower when the cost of a product was measured.
     assert 0.001 < spent(products) < 0.004
     assert spent(10 * products) == pytest.approx(10 * spent(products), rel=0.4)
 
 
 @pytest.mark.skipif(INTERPRETED, reason="threads take turns at the interpreter")
 def test_eight_threads_do_no_more_than_the_cores():
-    # A wait on the clock would let all eight end together.
+    # Waiting on the clock would let all eight end together.
     import os
 
     cores = len(os.sched_getaffinity(0))

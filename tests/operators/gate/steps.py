@@ -1,4 +1,4 @@
-"""Single steps of a gate, interpreted, and one operation set off in the middle of another."""
+"""Single steps of a gate, interpreted, and an operation started in the middle of another."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read(operations: GateOperations, state: Any, reader: int = 0):
 
 
 def drain(operations: GateOperations, state: Any, reader: int = 0) -> list[tuple[int, int]]:
-    """Return (timestamp, source) of what is ready now, in the order it comes."""
+    """Return (timestamp, source) of all ready tuples, in output order."""
     found = []
     while (answer := read(operations, state, reader))[0] == READY:
         found.append(answer[1])
@@ -29,7 +29,7 @@ def drain(operations: GateOperations, state: Any, reader: int = 0) -> list[tuple
 
 
 def finish(operations: GateOperations, state: Any, sources: int = 2) -> list[tuple[int, int]]:
-    """Close all sources, return the rest of the output, and check what the gate leaves."""
+    """Close all sources, return the rest of the output, and check the gate's final state."""
     for source in range(sources):
         operations.close_source(state, source)
     rest = drain(operations, state)
@@ -38,9 +38,9 @@ def finish(operations: GateOperations, state: Any, sources: int = 2) -> list[tup
 
 
 class Intruder:
-    """Runs `action` once, inside the first atomic `operation` on `array` of whoever comes by.
+    """Runs `action` once, inside the next atomic `operation` on `array` by any thread.
 
-    With `index` it waits for that word of the array.
+    With `index`, only that word of the array counts.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""MQ's queues: what is special about them.
+"""Specific to MQ's queues.
 
 Order, ties, readiness, push-back, end of stream and real threads are in ``tests/contract`` for all
-gates. Here: that the rival is as the paper prints it, and its one rare branch.
+gates. Here: that the baseline is as the paper prints it, and its one rare branch.
 """
 
 from __future__ import annotations

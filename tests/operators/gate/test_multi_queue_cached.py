@@ -1,7 +1,7 @@
-"""What is special about MQ with remembered heads: how often it locks, and what it remembers.
+"""Specific to MQ with cached heads: how often it locks, and which heads it caches.
 
 Order, ties, readiness, push-back, end of stream and real threads are in ``tests/contract`` for all
-gates; its queues have ``test_multi_queue``.
+gates; the queues have ``test_multi_queue``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MQLF's queues: what is special about them.
+"""Specific to MQLF's queues.
 
 Order, ties, readiness, push-back, end of stream and real threads are in ``tests/contract`` for all
 gates; the queue itself is tested in ``tests/operators/core``. Here: that no lock is left, and the
@@ -41,7 +41,7 @@ def test_no_operation_takes_a_lock(monkeypatch):
 
 
 def test_a_source_that_delivers_and_closes_behind_the_first_look_loses_nothing(monkeypatch):
-    """Between the reader's peek, which finds nothing, and its look at `closed`, both happen."""
+    """Between the reader's peek, which finds nothing, and the look at `closed`, both happen."""
     state = make_state(sources=1, readers=1, ahead=2)
     mark = "multi_queue_lock_free: delivered and closed after the first peek"
     before = marks.hits[mark]

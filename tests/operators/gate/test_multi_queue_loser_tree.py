@@ -1,7 +1,7 @@
-"""What is special about the loser tree: that it is one, at every number of sources.
+"""Specific to the loser tree: that it is a loser tree, at every number of sources.
 
 Order, ties, readiness, push-back, end of stream and real threads are in ``tests/contract`` for all
-gates; its rings have ``test_multi_queue_rings``.
+gates; the rings have ``test_multi_queue_rings``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_every_step_leaves_a_tournament(sources):
 @pytest.mark.parametrize(("sources", "matches"), [(1, 0), (2, 1), (8, 3), (20, 5)])
 def test_a_tuple_costs_one_match_a_level(sources, matches):
     class Watched(np.ndarray):
-        """Counts the places that are written."""
+        """Counts the words that are written."""
 
         def __setitem__(self, index, value):
             written.append(int(index) // PLACE_WORDS)
@@ -92,7 +92,7 @@ def test_leaf_without_a_source_has_ended_before_it_began():
 
 
 def test_match_that_the_higher_source_wins_at_a_tie_is_noticed(monkeypatch):
-    """The canary: a tree that does not look at the source when timestamps are equal."""
+    """The canary: a tree without tie-breaking by source."""
 
     def careless(tree, leaves, source, timestamp):
         replay(tree, leaves, source, timestamp)

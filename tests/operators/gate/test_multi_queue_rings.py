@@ -1,4 +1,4 @@
-"""What is special about MQLF's rings: heads that are remembered, slots given back in batches.
+"""Specific to MQLF's rings: cached heads, and slots returned in batches.
 
 Order, ties, readiness, push-back, end of stream and real threads are in ``tests/contract`` for all
 gates; the ring itself is tested in ``tests/operators/core``.
@@ -60,7 +60,7 @@ def test_waiting_reader_looks_at_the_one_empty_queue_only():
     positions = state.queues.rings.positions
     for source, times in ((0, 0), (1, 1), (2, 0)):
         assert counting.of("load", positions, source * RING_WORDS + WRITTEN) == times
-    # What was delivered meanwhile is seen at once.
+    # A tuple delivered meanwhile is seen at once.
     insert_tuple(state, 1, 4, 0, 0)
     assert read(state)[1] == (4, 1)
 
@@ -89,7 +89,7 @@ def test_source_of_an_empty_ring_always_has_room(ahead):
 
 
 def test_batch_of_the_whole_ring_and_more_would_stop_both_sides():
-    """The canary: what (5) is for."""
+    """The canary: the reason for (5)."""
     state = make_state(sources=1, readers=1, ahead=4)
     broken = state._replace(queues=state.queues._replace(back=8))
     for timestamp in range(4):

@@ -31,13 +31,13 @@ def test_nothing_is_ready_until_every_source_has_delivered():
     model.insert_tuple(0, 2, 0, 0)
     assert model.get_next_ready_tuple() is None
     model.insert_tuple(1, 2, 0, 0)
-    # (2, source 0) comes before (2, source 1) and nothing of source 0 at 2 can come before it.
+    # (2, source 0) comes before (2, source 1), and no later tuple of source 0 at 2 can precede it.
     assert [t[:2] for t in model.ready()] == [(1, 0), (2, 0)]
 
 
 def test_a_tie_with_a_lower_source_is_not_ready():
-    # Definition 1 by timestamps alone would release (5, source 1): the lower source's last tuple
-    # is at 5 too. It may deliver another 5, which comes first.
+    # Definition 1 by timestamps alone would release (5, source 1): the lower source's last tuple is
+    # at 5 too. That source may deliver another 5, which comes first.
     model = ReadinessModel(2)
     model.insert_tuple(0, 5, 0, 0)
     model.insert_tuple(1, 5, 0, 0)

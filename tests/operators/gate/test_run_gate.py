@@ -1,4 +1,4 @@
-"""``run_gate`` over arrays: the total order out of every gate, and what it refuses."""
+"""``run_gate`` over arrays: the total order from every gate, and refusals."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What is special about the skip-list gate.
+"""Specific to the skip-list gate.
 
 Order, ties, end of stream, push-back and equality with the oracle hold for every gate and are
-tested in ``tests/contract``. Here: the linear look for what is ready, and the races: a source or
-the reader set off inside an atomic of another source, or of the reader.
+tested in ``tests/contract``. Here: the linear scan for ready tuples, and the races: a source or the
+reader started inside an atomic of another source, or of the reader.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def first_word(state):
 
 
 def first_place(state):
-    """Return where the first node on level 0 begins."""
+    """Return the position of the first node on level 0."""
     return node_of(state.nodes[first_word(state)]) * state.stride
 
 
@@ -75,7 +75,7 @@ def three_and_ready():
 
 
 def search_from_the_head(state):
-    """Let every source forget its last node, which it would walk on from."""
+    """Let every source forget the last node, from which it would continue."""
     state.private[LAST_NODE :: state.private_words] = NO_NODE
 
 
@@ -126,7 +126,7 @@ def test_tie_with_its_source_s_last_tuple_waits_until_it_is_on_all_its_levels():
     state = gate(sources=1)
     insert_tuple(state, 0, 5, 0, 0)
     seen = []
-    # Linked, but `latest` does not count it yet; its timestamp is that of the one before.
+    # Linked, but `latest` does not count it yet; the timestamp equals the previous tuple's.
     Intruder("store", state.latest, lambda: seen.extend(drain(state)))
     insert_tuple(state, 0, 5, 0, 0)
     assert seen == [(5, 0)]
@@ -143,7 +143,7 @@ def tall_source(state):
 
 
 def test_without_the_count_a_node_is_deleted_while_it_is_being_linked(monkeypatch):
-    """The canary: were timestamps all that is compared, a deleted node would stay on a level."""
+    """The canary: comparing timestamps only, a deleted node would stay on a level."""
     state = gate(sources=40, levels=2)
     source = tall_source(state)
     for other in range(40):
@@ -184,7 +184,7 @@ def test_lost_link_finds_its_place_behind_the_winner():
 def test_node_is_not_linked_behind_one_that_was_deleted_meanwhile():
     state = three_and_ready()
     seen = []
-    # Source 0 has found (3, 0) to be the last one before its tuple; now the reader deletes that.
+    # Source 0 has found (3, 0) as the predecessor of the new tuple; now the reader deletes (3, 0).
     Intruder("cas", state.nodes, lambda: seen.extend(drain(state)))
     insert_tuple(state, 0, 4, 0, 0)
     assert seen == [(1, 0), (3, 0)]
@@ -197,7 +197,7 @@ def test_node_is_not_linked_near_one_that_was_deleted_meanwhile():
     state = gate(levels=1)
     for source, timestamp in ((0, 1), (0, 3), (1, 9)):
         insert_tuple(state, source, timestamp, 0, 0)
-    # Source 0 has looked at (3, 0), its last one; now the reader deletes that.
+    # Source 0 has looked at (3, 0), the source's last tuple; now the reader deletes it.
     Intruder("cas", state.nodes, lambda: drain(state))
     insert_tuple(state, 0, 4, 0, 0)
     assert marks.hits["skip_list: near link lost"] == 1
@@ -218,7 +218,7 @@ def test_marking_is_repeated_when_a_source_links_behind_the_node():
 
 def test_search_unlinks_what_the_reader_has_marked():
     state = three_and_ready()
-    # The first CAS on the first link is the reader's unlinking: all is marked by then.
+    # The first CAS on the first link is the reader's unlinking: all nodes are marked by then.
     Intruder("cas", state.nodes, lambda: insert_tuple(state, 0, 4, 0, 0), first_word(state))
     assert read(state)[1] == (1, 0)
     assert marks.hits["skip_list: helps to unlink"] >= 1
@@ -245,7 +245,7 @@ def test_search_that_loses_an_unlinking_begins_again():
 def stopped_between_two_nodes():
     """Source 0 stops between the two nodes of source 1, which the reader then gives back.
 
-    Returns the state and what source 1 was told when it wanted to use them again, further on.
+    Returns the state and the answers to source 1's attempts to reuse them further on.
     """
     state = gate(ahead=2, levels=1)
     for source, timestamp in ((0, 100), (1, 1), (1, 2)):
@@ -272,7 +272,7 @@ def test_node_is_not_used_again_while_a_source_in_a_search_is_pinned():
 
 
 def test_without_the_pin_a_search_goes_on_from_a_node_that_is_in_use_again(monkeypatch):
-    """The canary: the same schedule, and nobody says that it is searching."""
+    """The canary: the same schedule, but no search pins."""
     monkeypatch.setattr(epochs, "pin", lambda searches, source: None)
     state, answers = stopped_between_two_nodes()
     assert answers == [ACCEPTED, ACCEPTED]
@@ -281,7 +281,7 @@ def test_without_the_pin_a_search_goes_on_from_a_node_that_is_in_use_again(monke
 
 
 def test_a_source_walks_on_from_its_last_tuple(monkeypatch):
-    """With one level nothing is tall: from the head it searches once, for its first tuple."""
+    """With one level no node is tall: only the first tuple is searched for from the head."""
     searched = []
     original = skip_list.find
     monkeypatch.setattr(
@@ -293,7 +293,7 @@ def test_a_source_walks_on_from_its_last_tuple(monkeypatch):
             insert_tuple(state, source, 10 * timestamp + source, 0, 0)
     assert searched == [(0, 0), (1, 1)]
     check_invariants(state)
-    # What the reader has taken leads nowhere any more.
+    # Links of nodes that the reader has taken lead nowhere.
     drain(state)
     insert_tuple(state, 0, 500, 0, 0)
     assert searched[2:] == [(0, 500)] and marks.hits["skip_list: the last node is gone"] == 1

@@ -1,4 +1,4 @@
-"""What threads at a gate may be told: hand-made histories, and every gate by a single thread."""
+"""Answers allowed to threads at a gate: hand-made histories, and every gate on one thread."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def close(source):
 
 
 def get(*answer, reader=0):
-    """Return a reading by a thread of its own: (timestamp, source), or a status."""
+    """Return a reading by a separate thread: (timestamp, source), or a status."""
     told = (READY, *answer, 0, 7) if len(answer) == 2 else answer
     return 10 + reader, "get_next_ready_tuple", (reader,), told
 
 
 def one_by_one(calls):
-    """Return the calls, none of which begins before the one before it has ended."""
+    """Return the calls as a sequential history: each begins after the previous one has ended."""
     return [
         HistoryOperation(*call, 2 * n, NEVER if call[3] == PENDING else 2 * n + 1)
         for n, call in enumerate(calls)
@@ -51,7 +51,7 @@ def one_by_one(calls):
 
 
 def at_once(calls):
-    """Return the calls with one interval; those of a thread come in order all the same."""
+    """Return the calls as concurrent; only the calls of one thread are ordered."""
     return [HistoryOperation(*call, n, 99) for n, call in enumerate(calls)]
 
 
@@ -113,7 +113,7 @@ def test_the_rule_of_readiness_with_room_for_two(name):
 
 
 def test_calls_at_once_may_have_come_in_any_order():
-    # The source's tuple and the reader that is told to wait.
+    # Overlapping: the source's tuple and the reader's NOT_READY.
     assert find_order(at_once([*BOTH, get(*WAIT)]), GateSpecification(2, 1, 2)) is not None
     # But no order gives the second tuple first, or one that nobody inserted.
     assert find_order(at_once([*BOTH, get(2, 1)]), GateSpecification(2, 1, 2)) is None
@@ -132,7 +132,7 @@ def test_a_gate_that_holds_back_one_gives_out_no_last_tuple():
     assert right(insert(0, 4), get(1, 0), get(2, 1), get(*WAIT))
     assert not right(insert(0, 4), get(*WAIT)), "it has a later one of the same source"
     assert right(close(0), get(1, 0)), "nothing later comes"
-    # Of a batch of two the last two may be held back, and need not.
+    # Of a batch of two, the last two may be held back, but need not be.
     assert right(insert(0, 4), get(*WAIT), holds=2) and right(insert(0, 4), get(1, 0), holds=2)
     assert not right(insert(0, 4), insert(0, 5), get(*WAIT), holds=2)
 
@@ -156,7 +156,7 @@ def test_full_before_ahead_where_room_comes_back_in_parts_or_a_source_pins():
 
     early = one_by_one([insert(0, 1), insert(0, 2), insert(0, 3, FULL)])
     assert not right(early) and right(early, room=2) and not right(early, pins=True)
-    # The other source's call lasts from before until after.
+    # The other source's call spans all of the others.
     pinned = HistoryOperation(*insert(1, 5), 0, 9)
     assert not right([pinned, *early]) and right([pinned, *early], pins=True)
     assert not right([pinned._replace(ended=3), *early], pins=True), "it was over before"
@@ -201,7 +201,7 @@ def run_alone(variant: Variant, sources: int, readers: int, ahead: int, seed: in
 
 
 def outstanding_when_full(history, sources: int, readers: int) -> int:
-    """Return the fewest tuples that a source was waiting with for a reader when it was full."""
+    """Return the fewest tuples of a source outstanding for a reader when the source was FULL."""
     ahead_of = np.zeros((readers, sources), dtype=np.int64)
     fewest = 1 << 30
     for call in history:
@@ -225,8 +225,8 @@ def test_every_gate_alone_answers_so(variant, ahead):
             history, specification = run_alone(variant, sources, readers, ahead, seed, 60 * ahead)
             assert find_order(history, specification) is not None, explain(history)
             fewest = min(fewest, outstanding_when_full(history, sources, readers))
-    # As early as it may be full, so early it is: the bound says nothing too weak.
-    # Of a gate that declares nothing nobody knows how early that is.
+    # The bound is tight: gates are FULL as early as the declaration allows. For a gate that
+    # declares nothing the bound is unknown.
     assert variant.operations.answers is None or specification.room == fewest
 
 

@@ -1,9 +1,9 @@
-"""What is special about the T-Gate.
+"""Specific to the T-Gate.
 
 Order, ties, end of stream, push-back and equality with the oracle hold for every gate and are
-tested in ``tests/contract``. Here: the paper's words by hand, every small input in every order of
-delivery, the races (another source's insertion set off inside an atomic of this one's), the use of
-nodes again at the smallest capacities, and real threads.
+tested in ``tests/contract``. Here: the paper's description by hand, every small input in every
+order of delivery, the races (another source's insertion started inside an atomic of this one's),
+the reuse of nodes at the smallest capacities, and real threads.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from operators.gate.t_gate import (
 )
 from tests.operators.gate.steps import Intruder
 
-AHEAD = 4  # small enough that every ring goes round in a few insertions
+AHEAD = 4  # small enough that every ring wraps around in a few insertions
 
 
 def gate(sources=2, readers=1, ahead=AHEAD, levels=2):
@@ -50,7 +50,7 @@ def read(state, reader=0):
 
 
 def drain(state, reader=0):
-    """Return what is ready now, in the order it comes."""
+    """Return all ready tuples, in output order."""
     found = []
     while (answer := read(state, reader))[0] == READY:
         found.append(answer[1])
@@ -63,7 +63,7 @@ def test_reader_returns_nothing_until_every_source_has_delivered():
     assert insert_tuple(state, 0, 2, 0, 0) == ACCEPTED
     assert read(state) == (NOT_READY, None)
     assert insert_tuple(state, 1, 5, 0, 0) == ACCEPTED
-    assert drain(state) == [(1, 0)]  # 2 is its source's last one and stays
+    assert drain(state) == [(1, 0)]  # 2 is the last tuple of its source and stays
 
 
 def test_last_tuple_leaves_when_its_source_closes():
@@ -82,7 +82,7 @@ def test_gate_of_sources_that_deliver_nothing_ends_at_once():
     for source in range(3):
         assert read(state)[0] == NOT_READY
         close_source(state, source)
-        close_source(state, source)  # closing twice is closing
+        close_source(state, source)  # closing twice has no further effect
     assert read(state) == (END, None)
     check_invariants(state)
 
@@ -133,7 +133,7 @@ def test_slowest_reader_decides_about_room():
 @pytest.mark.parametrize("levels", [1, 2, 5, 16])
 @pytest.mark.parametrize("ahead", [3, 4, 9])
 def test_idle_source_with_old_fingers_does_not_pin_the_others(levels, ahead):
-    """Source 0 delivers far in the future and rests; source 1 goes round its ring many times."""
+    """Source 0 delivers far in the future and rests; source 1 goes round the ring many times."""
     state = gate(sources=2, ahead=ahead, levels=levels)
     insert_tuple(state, 0, 0, 0, 0)
     insert_tuple(state, 0, 10**6, 0, 0)
@@ -154,7 +154,7 @@ def test_idle_source_with_old_fingers_does_not_pin_the_others(levels, ahead):
 
 @cache
 def interleavings(*counts):
-    """Return every order in which sources with so many operations each can take turns."""
+    """Return every order in which sources with these numbers of operations can take turns."""
     if not any(counts):
         return [()]
     orders = []
@@ -171,7 +171,7 @@ def test_every_small_input_in_orders_of_delivery(levels, step):
     """Up to three sources of up to two tuples, timestamps 0 or 1, against the readiness model."""
     streams_of_one = [[], [0], [1], [0, 0], [0, 1], [1, 1]]
     for streams in itertools.product(streams_of_one, repeat=3):
-        # A step that is no divisor of the count, and another begin at each height.
+        # A step that does not divide the count, and another start at each height.
         for order in interleavings(*(len(s) + 1 for s in streams))[levels % step :: step]:
             state, model = gate(3, ahead=3, levels=levels), ReadinessModel(3)
             waiting = [list(s) for s in streams]
@@ -185,7 +185,7 @@ def test_every_small_input_in_orders_of_delivery(levels, step):
                     close_source(state, source)
                     model.close_source(source)
                 got += drain(state)
-                # The gate may hold back a source's last tuple, and gives out nothing too early.
+                # The gate may hold back a source's last tuple, but releases nothing too early.
                 allowed = [t[:2] for t in sorted(model.delivered) if model.is_ready(t)]
                 assert got == allowed[: len(got)], (streams, order)
             expected = merged([[(t, 0, 0) for t in s] for s in streams])
@@ -212,7 +212,7 @@ def test_lost_level_0_cas_finds_its_place_behind_the_winner():
 
 
 def test_lost_higher_level_cas_keeps_every_level_sorted():
-    # With three tuples in flight every node is of full height, so both take the long way.
+    # With three tuples in flight every node has full height, so both take the slow path.
     state = gate(levels=2, ahead=3)
     Intruder("cas", state.nodes, lambda: insert_tuple(state, 1, 3, 0, 0))
     insert_tuple(state, 0, 5, 0, 0)
@@ -243,7 +243,7 @@ def test_long_way_is_taken_past_many_tuples_of_others():
 
 
 def test_node_is_not_used_again_while_a_source_in_an_insertion_is_pinned():
-    """Source 0 stops between pin and search; source 1 may not take what it could still reach."""
+    """Source 0 stops between pin and search; source 1 may not take nodes it can still reach."""
     state = gate(sources=2, ahead=3, levels=2)
     answers = []
 
@@ -265,7 +265,7 @@ def test_node_is_not_used_again_while_a_source_in_an_insertion_is_pinned():
 
 
 def test_finger_on_a_node_in_use_again_is_not_followed():
-    """Source 0 remembers a node by its old position; now the node lies beyond its next tuple."""
+    """Source 0's finger holds a node's old position; now the node lies beyond the next tuple."""
     state = gate(sources=2, ahead=16, levels=2)
     insert_tuple(state, 0, 1000, 0, 0)
     for timestamp in range(500):

@@ -1,4 +1,4 @@
-"""What is special about the T-Gate with batch insertion: what is linked when, and how.
+"""Specific to the T-Gate with batch insertion: which nodes are linked when, and how.
 
 Order, ties, end of stream, push-back and equality with the oracle hold for every gate and are
 tested in ``tests/contract``; nodes, readers and reuse are the T-Gate's and have ``test_t_gate``.
@@ -64,7 +64,7 @@ def test_batch_falls_apart_into_runs_between_the_tuples_of_others():
     insert_all(state, 1, range(0, 80, 10))
     counting = Counting()
     insert_all(state, 0, (1, 2, 11, 12, 13, 40, 90, 91))
-    # (1, 2), (11, 12, 13), (40), behind (40, 1) no more: its source is the lower; (90, 91).
+    # (1, 2), (11, 12, 13), (40), which precedes (40, 1) because the source is lower; (90, 91).
     assert counting.of("cas", state.gate.nodes) == 4
     check_invariants(state)
     rest = steps.finish(OPERATIONS, state)
@@ -88,7 +88,7 @@ def test_reader_that_waits_gets_the_next_tuple_at_once():
     state = gate()
     insert_all(state, 1, range(100, 108))
     insert_all(state, 0, (1, 2))
-    assert read(state)[0] == NOT_READY  # stands before the dummy of source 0 and asks for more
+    assert read(state)[0] == NOT_READY  # stands before the dummy of source 0 and requests more
     insert_all(state, 0, [3])
     assert drain(state) == [(1, 0), (2, 0)]
     insert_all(state, 0, [4])
@@ -100,7 +100,7 @@ def test_reader_that_has_enough_lets_a_batch_grow():
     state = gate()
     insert_all(state, 1, range(100, 108))
     read(state)
-    insert_all(state, 0, (1, 2, 3, 4))  # 1 is asked for; nobody has asked for what follows
+    insert_all(state, 0, (1, 2, 3, 4))  # 1 is requested; the tuples after it are not
     assert state.unlinked[0] == 3
     assert drain(state) == []
     insert_all(state, 0, [5])

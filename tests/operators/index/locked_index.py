@@ -1,7 +1,7 @@
-"""Shared indexes that are right at a glance: what the suites of the join are proven on first.
+"""Obviously correct shared indexes, on which the test suites of the join are validated first.
 
-A B+-tree under one lock, which a thread takes for each call, and a row of entries under one lock
-that merges: it keeps what has been inserted until a merge copies what is still asked for.
+``LOCKED_TREE`` is a B+-tree under one lock, taken for each call. The other is a row of entries
+under one lock that merges: entries stay until a merge copies those that are still in the window.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from operators.index.window import NEWEST, OLDEST
 
 
 class LockedTree(NamedTuple):
-    """One tree and its lock."""
+    """A B+-tree and the lock around it."""
 
     forest: Forest
     lock: np.ndarray
@@ -45,13 +45,13 @@ def make_tree(
 
 
 def same_views(state: NamedTuple, threads: int) -> tuple:
-    """Return the state for each thread."""
+    """Return the same state as the view of each thread."""
     return (state,) * threads
 
 
 @inlined
 def do_nothing(view):
-    """Do nothing: a lock is enough."""
+    """Do nothing: the lock suffices."""
 
 
 @inlined
@@ -71,7 +71,7 @@ def remove_from_tree(view, key, position):
 
 @inlined
 def find_nothing(view, keys, begin, count, places):
-    """Note the keys: others may change the tree before it is scanned, so that it is then found."""
+    """Record only the keys: the tree may change before the scan, which searches again."""
     for place in range(count):
         places[place] = keys[begin + place]
 
@@ -87,7 +87,7 @@ def scan_tree(view, low, high, places, at, window, out, count):
 
 
 def one_word(state: NamedTuple) -> int:
-    """Return 1: a key is all that is noted."""
+    """Return 1: ``find`` records one word, the key."""
     return 1
 
 
@@ -109,14 +109,15 @@ LOCKED_TREE = SharedIndexOperations(
 
 # --- a row that merges ----------------------------------------------------------------------------
 
-# Words of a row: which of two halves is searched, entries of it, and when they are merged; of a
-# merge, whether it is on, what it keeps, and how many entries each half of the work has found.
+# Words of a row: the half that is searched, the number of entries in it, and the number at which a
+# merge is due; of a merge, whether one is in progress, the first position it keeps, and the number
+# of entries that each piece has found.
 HALF, COUNT, LIMIT, MERGING, KEPT_FROM, NEXT_COUNT, FOUND_OF = range(7)
 PIECES = 2
 
 
 class Row(NamedTuple):
-    """Entries in the order of their insertion, in one of two halves, and their lock."""
+    """Entries in insertion order, in one of two halves, and the lock around them."""
 
     keys: np.ndarray
     positions: np.ndarray
@@ -126,7 +127,7 @@ class Row(NamedTuple):
 
 
 def make_row(window: int, slack: int, key_bits: int, threads: int, merge_ratio: float = 1) -> Row:
-    """Return an empty row, which merges when it has `merge_ratio` windows of new entries."""
+    """Return an empty row, which merges once it has `merge_ratio` windows of new entries."""
     check_window(window, key_bits)
     limit = max(round(merge_ratio * window), 1)
     room = window + limit + slack
@@ -154,7 +155,7 @@ def insert_into_row(view, key, position):
 
 @inlined
 def remove_from_row(view, key, position):
-    """Do nothing: a merge leaves it out."""
+    """Do nothing: the next merge leaves the entry out."""
 
 
 @inlined
@@ -192,7 +193,7 @@ def begin_row(view, oldest):
 
 @inlined
 def share_of(view, piece):
-    """Return where the entries of a piece of work begin, and end."""
+    """Return the range of entries that belong to a piece of work."""
     begin, count = view.words[HALF] * view.room, view.words[COUNT]
     return begin + piece * count // PIECES, begin + (piece + 1) * count // PIECES
 

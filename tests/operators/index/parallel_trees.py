@@ -1,4 +1,4 @@
-"""A PIM-Tree of three threads in tests: kernels of its operations, and what it should have."""
+"""A PIM-Tree of three threads for tests: kernels of the tree's operations, and a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from operators.index.window import NEWEST, OLDEST, make_answer, make_window
 INDEX = pim_tree_parallel.SHARED
 MERGES = INDEX.merges
 LIMITS = np.iinfo(np.int32)
-# Sequences wrap in the middle of each run.
+# Sequence numbers wrap around in the middle of each run.
 BEGIN = (1 << 32) - 150
 
 
@@ -38,11 +38,11 @@ def insert_all(view, keys, first):
 
 @kernel
 def search_all(view, lows, highs, places, words, out, found, ends, wanted, stop):
-    """Search ranges, whose descents are made together, until told to stop, once at least.
+    """Search ranges, with one group descent for all, until told to stop, but at least once.
 
-    `found` has the positions that the last round found, `ends` where those of each range end. Where
-    `wanted` has of each range how many there are, and their sum, the answer is how often there were
-    others.
+    `found` receives the positions of the last round and `ends` the end of each range's positions.
+    `wanted` holds the expected number of positions and their sum for each range; the return value
+    counts the mismatches.
     """
     wrong = 0
     again = True
@@ -66,7 +66,7 @@ def search_all(view, lows, highs, places, words, out, found, ends, wanted, stop)
 
 @kernel
 def do(view, stage, number):
-    """Do one stage of a merge: a piece of it, or all of what begins at a position."""
+    """Execute one stage of a merge: a piece, or the whole stage that begins at a position."""
     if stage == BEGIN_MERGE:
         return begin(view, number)
     if stage == COUNT:
@@ -86,25 +86,25 @@ def do(view, stage, number):
 
 
 class Tree:
-    """A tree of three threads, and what it should have: keys by position, from `BEGIN` on."""
+    """A tree of three threads and its model: keys by position, starting at `BEGIN`."""
 
     def __init__(self, window: int, slack: int, **own) -> None:
         self.state = INDEX.make_state(window, slack, threads=3, **own)
         self.views = INDEX.views(self.state, 3)
-        # How it is read is known as a kernel is compiled, and nothing to what changes the tree: the
-        # same for both, so that those kernels are compiled once.
+        # ``looks`` is fixed when a kernel is compiled, and irrelevant to kernels that change the
+        # tree. With the same value everywhere these kernels are compiled once.
         self.changed = [v._replace(tree=v.tree._replace(looks=())) for v in self.views]
         self.keys: list[int] = []
-        self.kept = 0  # what is before was merged away
+        self.kept = 0  # a merge has dropped the positions before
 
     def insert(self, keys, thread: int = 0) -> None:
-        """Insert keys, which there is room for."""
+        """Insert keys, for which there must be room."""
         keys = np.asarray(keys, dtype=np.int64)
         assert insert_all(self.changed[thread], keys, BEGIN + len(self.keys)) == len(keys)
         self.keys += keys.tolist()
 
     def merge(self, oldest: int, random, looking=None) -> None:
-        """Merge with pieces in any order by any thread; `looking` looks between them."""
+        """Merge with pieces in any order by any thread; call `looking` between the pieces."""
         look = looking or (lambda: None)
         pieces = do(self.changed[0], BEGIN_MERGE, BEGIN + oldest)
         for stage, alone in ((COUNT, PLACE), (COPY, FINISH)):
@@ -118,21 +118,21 @@ class Tree:
         self.check()
 
     def check(self) -> None:
-        """Compare what the tree has with what it should have."""
+        """Compare the contents of the tree with the model."""
         INDEX.check_invariants(self.state)
         there = range(self.kept, len(self.keys))
         wanted = sorted((self.keys[at], sequence_of(BEGIN + at)) for at in there)
         assert INDEX.entries(self.state) == wanted
 
     def search(self, lows, highs, oldest: int, newest: int, thread: int = 1) -> None:
-        """Search ranges for the tuples from `oldest` to `newest`, and compare."""
+        """Search ranges for the tuples from `oldest` to `newest`, and compare with the model."""
         found = self.found(lows, highs, oldest, newest, thread)
         for low, high, each in zip(lows, highs, found, strict=True):
             asked = range(oldest, newest + 1)
             assert each == [at for at in asked if low <= self.keys[at] <= high]
 
     def found(self, lows, highs, oldest: int, newest: int, thread: int) -> list[list[int]]:
-        """Return what a search finds of each range, as numbers of tuples in order."""
+        """Return the tuple numbers that a search finds in each range, sorted."""
         most = max(newest + 1 - oldest, 1)
         words, out = make_window(), make_answer(most)
         words[OLDEST], words[NEWEST] = sequence_of(BEGIN + oldest), BEGIN + newest
@@ -162,7 +162,7 @@ def streams(random, size: int) -> dict[str, np.ndarray]:
 
 
 def ranges(random, keys: list[int], many: int) -> tuple[list[int], list[int]]:
-    """Return ends of ranges: narrow ones, wide ones, all there is."""
+    """Return bounds of ranges: narrow ones, wide ones, and the whole domain."""
     lows = random.choice(keys, many)
     highs = lows + random.choice([0, 1, 50, 5_000, 1 << 33], many)
     lows[0], highs[0] = LIMITS.min, LIMITS.max

@@ -1,6 +1,7 @@
 """Runs of an index, given as scripts: tuples enter and leave in order, ranges are searched.
 
-A script is rows of (what, a, b): ENTER with key a; LEAVE, the oldest; SEARCH from a to b.
+A script consists of rows (operation, a, b): ENTER inserts key a, LEAVE removes the oldest tuple,
+SEARCH asks for the keys from a to b.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from operators.index.reference import Reference
 from operators.index.window import make_answer
 
 ENTER, LEAVE, SEARCH = range(3)
-# Sequences wrap in the middle of each run.
+# Sequence numbers wrap around in the middle of each run.
 BEGIN = (1 << 32) - 200
 
 
@@ -70,7 +71,7 @@ def run(operations: IndexOperations, state, script: np.ndarray, window: int) -> 
 def step_by_step(
     operations: IndexOperations, state, script: np.ndarray, window: int
 ) -> list[list[int]]:
-    """Do the same in the interpreter, and look at the invariants after each step."""
+    """Do the same in the interpreter, and check the invariants after each step."""
     keys: list[int] = []
     first, found = 0, []
     place, out = np.zeros(operations.places(state), np.int64), make_answer(window)
@@ -92,7 +93,7 @@ def step_by_step(
 
 
 def wanted(script: np.ndarray) -> list[list[int]]:
-    """Return what the reference finds."""
+    """Return the answers of the reference."""
     reference, entered, first, found = Reference(), [], 0, []
     for what, a, b in script.tolist():
         answer: list[int] = []

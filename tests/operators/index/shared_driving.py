@@ -1,12 +1,13 @@
-"""The compiled half of tests of shared indexes: a thread that follows a script, alone or not.
+"""The compiled half of the tests of shared indexes: a thread that executes a script.
 
-A script is rows of ``COLUMNS`` words. Tasks, from ENTER to LEAVE, are what a thread does without a
-wait; the others are rows of a merge. Alone, a thread does row after row. Among others it does what
-a join does: before a task it waits until its positions are near enough to the *edge*, before which
-everything is in the index; when a merge is due, one thread makes the stages, the others take pieces
-of them, and those that may not insert search meanwhile.
+A script consists of rows of ``COLUMNS`` words. A task is the rows from ENTER to LEAVE, which a
+thread executes without waiting; all other rows belong to a merge. A thread alone executes row after
+row. Several threads behave like those of a join: before a task, a thread waits until the task's
+positions are close enough to the *edge*, before which all positions are in the index. When a merge
+is due, one thread executes the stages, the others take pieces of them, and threads that may not
+insert search meanwhile.
 
-The file imports no more than the kernel needs, because each of its words enters the cache key.
+The file imports no more than the kernel needs, because all of the file's text enters the cache key.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ from operators.index.family import sequence_of
 from operators.index.shared import SharedIndexOperations
 from operators.index.window import NEWEST, OLDEST
 
-# What a row says, and its operands.
-ENTER = 0  # whether it inserts, the last position that it inserts, the thread's next one then
+# Operations of a row, and their operands.
+ENTER = 0  # whether it inserts, the last position to insert, the thread's next position after it
 LEAVE = 1
 INSERT = 2  # key, position
 REMOVE = 3  # key, position
-WINDOW = 4  # the first position asked for, the last, whether both are meant from the edge on
+WINDOW = 4  # first and last position in the window, whether both are relative to the edge
 FIND = 5  # first of the lows, how many
-SCAN = 6  # low, high, the number of its descent
-BEGIN = 7  # of a merge: the first position that is still asked for
-COUNT = 8  # the first piece, how far apart the next ones are
+SCAN = 6  # low, high, the number of the descent
+BEGIN = 7  # of a merge: the first position that is still in the window
+COUNT = 8  # the first piece, the distance to the next piece
 PLACE = 9
 COPY = 10  # as COUNT
 FINISH = 11
@@ -54,74 +55,74 @@ SWAP = 12
 WAIT = 13
 COLUMNS = 4
 
-# Words of all threads; one a line.
+# Words shared by all threads, one to a cache line.
 CLOCK = line_at(0)
 MODE = line_at(1)
 DUTY = line_at(2)  # 1 while a thread merges
 TICKET = line_at(3)  # the next piece of the stage
 PIECES = line_at(4)
 KIND = line_at(5)  # COUNT or COPY
-DONE = line_at(6)  # pieces
+DONE = line_at(6)  # pieces completed
 STOP = line_at(7)
-THREADS = 8  # the lines from here on belong to one thread each
-NEXT, BUSY = 0, 1  # words there: its next position, and whether it is in a task
-# Of MODE: all may go on; all have to leave; nobody inserts.
+THREADS = 8  # from here on, each line belongs to one thread
+NEXT, BUSY = 0, 1  # words of a thread's line: the next position, and whether a task is in flight
+# MODE: all threads may enter; all must leave; nobody may insert.
 FREE, LEAVING, HELD = range(3)
 NO_TICKET = 1 << 60
-# Words of a thread alone.
+# Words private to a thread.
 ROW, STAGE, SEARCHES, FOUND, RANDOM, EDGE, OLDEST_HERE, NEWEST_HERE = range(8)
-SPARE, SPARES, RETURN = range(8, 11)  # the next spare task, how many were done, the row behind one
-# What is noted of a search.
-NOTED = 7  # stamps before and after, low, high, oldest, newest, the end of its positions
+SPARE, SPARES, RETURN = range(8, 11)  # next spare task, spare tasks done, the row to return to
+# The record of a search.
+NOTED = 7  # stamps before and after, low, high, oldest, newest, the end of the positions
 STOPPED = -11
 NO_LIMIT = 1 << 60
 
 
 class Actor(NamedTuple):
-    """A thread: what it does, with what, and what it notes.
+    """A thread: the script, the operands, and the records of what happened.
 
-    The first `spare` rows of the script are tasks that only search, done while inserts are held;
-    0 where there are none. `stamped` says whether it takes the time of everything.
+    The first `spare` rows of the script are search-only tasks, executed while inserts are held; 0
+    means that there are none. `stamped` says whether every operation is time-stamped.
     """
 
     index: Any
     script: np.ndarray  # (rows, COLUMNS)
     lows: np.ndarray
-    crew: np.ndarray  # words of all threads
-    began: np.ndarray  # by position from `first` on: the stamp before and behind its insertion
+    crew: np.ndarray  # words shared by all threads
+    began: np.ndarray  # by position from `first` on: the stamps before and after the insertion
     ended: np.ndarray
-    own: np.ndarray  # words of this thread alone
+    own: np.ndarray  # words private to this thread
     window: np.ndarray  # OLDEST, NEWEST
     places: np.ndarray
     out: np.ndarray
     searches: np.ndarray  # (searches, NOTED)
-    found: np.ndarray  # positions, search after search
+    found: np.ndarray  # positions, in the order of the searches
     number: int
-    threads: int  # 0: it is alone
+    threads: int  # 0: the thread is alone
     place_words: int
     first: int
     size: int  # of the window
     ahead: int
     spare: int
-    spares: int  # spare tasks that are done at most
+    spares: int  # limit of spare tasks
     stamped: bool
 
 
 @inlined
 def stamp(actor):
-    """Return a time that orders what threads do; 0 where it is not asked for."""
+    """Return a logical time stamp that orders the threads' operations; 0 if not `stamped`."""
     if actor.stamped:
-        # SEQ_CST: an insertion whose second stamp is lower was over before the search began.
+        # SEQ_CST: an insertion whose second stamp is lower ended before the search began.
         return fetch_add(actor.crew, CLOCK, 1, SEQ_CST)
     return 0
 
 
 @inlined
 def edge_of(actor):
-    """Return the position before which everything is in the index."""
+    """Return the edge: all earlier positions are in the index."""
     edge = NO_LIMIT
     for thread in range(actor.threads):
-        # ACQUIRE: pairs with the store behind a task; what the thread has inserted is seen.
+        # ACQUIRE: pairs with the store after a task; the thread's insertions are visible.
         edge = min(edge, load(actor.crew, line_at(THREADS + thread) + NEXT, ACQUIRE))
     return edge
 
@@ -130,7 +131,7 @@ def edge_of(actor):
 def others_are_out(actor):
     """Say whether no other thread is in a task."""
     for thread in range(actor.threads):
-        # SEQ_CST: with the store of MODE before, as in `may_enter`.
+        # SEQ_CST: ordered after the store to MODE, as in `may_enter`.
         if thread != actor.number and load(actor.crew, line_at(THREADS + thread) + BUSY, SEQ_CST):
             return False
     return True
@@ -140,7 +141,7 @@ def others_are_out(actor):
 def may_enter(actor, inserts):
     """Begin a task unless a merge forbids it, and say whether it has begun."""
     crew, mine = actor.crew, line_at(THREADS + actor.number)
-    # SEQ_CST, both: either this thread sees the new MODE, or who changed that sees it busy.
+    # SEQ_CST, both: either this thread sees the new MODE, or the thread that set MODE sees it busy.
     store(crew, mine + BUSY, 1, SEQ_CST)
     mode = load(crew, MODE, SEQ_CST)
     if mode == FREE or (mode == HELD and not inserts):
@@ -151,11 +152,11 @@ def may_enter(actor, inserts):
 
 @inlined
 def take_piece(actor):
-    """Return the next piece of the stage at hand, or -1."""
+    """Return the next piece of the current stage, or -1."""
     crew = actor.crew
     if load(crew, TICKET, RELAXED) >= load(crew, PIECES, RELAXED):
         return -1
-    # ACQ_REL: what was made for the stage is seen, its kind and the number of pieces, too.
+    # ACQ_REL: everything prepared for the stage is visible, including KIND and PIECES.
     piece = fetch_add(crew, TICKET, 1, ACQ_REL)
     return piece if piece < load(crew, PIECES, RELAXED) else -1
 
@@ -171,7 +172,7 @@ def offer_pieces(actor, kind):
 
 @inlined
 def next_of_merge(actor, stage):
-    """Return what the merging thread does next, and its operand."""
+    """Return the merging thread's next operation and operand."""
     crew = actor.crew
     if stage == BEGIN:
         return (BEGIN, edge_of(actor) - actor.size) if others_are_out(actor) else (WAIT, 0)
@@ -181,7 +182,7 @@ def next_of_merge(actor, stage):
         piece = take_piece(actor)
         if piece >= 0:
             return stage, piece
-        # ACQUIRE: pairs with the count of a piece that is done.
+        # ACQUIRE: pairs with the addition to DONE after each piece.
         if load(crew, DONE, ACQUIRE) < load(crew, PIECES, RELAXED):
             return WAIT, 0
         return (PLACE, 0) if stage == COUNT else (FINISH, 0)
@@ -190,7 +191,7 @@ def next_of_merge(actor, stage):
 
 @inlined
 def go_on_merging(actor, what):
-    """Note what the merging thread has done, and what comes behind it."""
+    """Record the stage that the merging thread has completed, and go on to the next."""
     crew, own = actor.crew, actor.own
     if what == BEGIN:
         offer_pieces(actor, COUNT)
@@ -210,9 +211,9 @@ def go_on_merging(actor, what):
 
 @inlined
 def next_of_task(actor, row, is_due):
-    """Return what a thread does that stands before a task, and its operand.
+    """Return the next operation of a thread that is about to begin a task, and the operand.
 
-    ENTER begins it, INSERT a spare one instead; BEGIN takes the duty to merge.
+    ENTER begins the task, INSERT a spare task instead; BEGIN takes the duty to merge.
     """
     crew, script = actor.crew, actor.script
     piece = take_piece(actor)
@@ -220,7 +221,7 @@ def next_of_task(actor, row, is_due):
         return load(crew, KIND, RELAXED), piece
     inserts = script[row, 1] != 0
     if inserts and is_due(actor.index):
-        # ACQ_REL: one of those that see it; what the last one to merge did is behind it.
+        # ACQ_REL: one thread wins; the previous merge happens before this one.
         if cas(crew, DUTY, 0, 1, ACQ_REL):
             if is_due(actor.index):
                 store(crew, MODE, LEAVING, SEQ_CST)
@@ -235,7 +236,7 @@ def next_of_task(actor, row, is_due):
 
 
 def make_merge_row(shared: SharedIndexOperations) -> Callable[[Actor, int, int, int], int]:
-    """Return ``merge_row``, which does a row of a merge."""
+    """Return ``merge_row``, which executes a row of a merge."""
     if shared.merges is None:
 
         @inlined
@@ -247,7 +248,7 @@ def make_merge_row(shared: SharedIndexOperations) -> Callable[[Actor, int, int, 
 
     @inlined
     def merge_row(actor, what, a, b):
-        """Do a row of a merge; returns the pieces there are, or that were done."""
+        """Execute a row of a merge; return the number of pieces, or of those completed."""
         index, crew = actor.index, actor.crew
         if what == BEGIN:
             pieces = begin(index, a)
@@ -255,7 +256,7 @@ def make_merge_row(shared: SharedIndexOperations) -> Callable[[Actor, int, int, 
             return pieces
         if what == COUNT or what == COPY:
             done = 0
-            # From the last one on: in no order that an index may count on.
+            # Backwards: an index may not rely on the order of the pieces.
             last = load(crew, PIECES, RELAXED) - 1
             while a <= last:
                 if what == COUNT:
@@ -277,7 +278,7 @@ def make_merge_row(shared: SharedIndexOperations) -> Callable[[Actor, int, int, 
 
 
 def make_search_row(shared: SharedIndexOperations) -> Callable[[Actor, int, int, int, int], None]:
-    """Return ``search_row``, which does a row of a search."""
+    """Return ``search_row``, which executes a row of a search."""
     find, scan = shared.find, shared.scan
 
     @inlined
@@ -295,13 +296,14 @@ def make_search_row(shared: SharedIndexOperations) -> Callable[[Actor, int, int,
             number, begins = own[SEARCHES], own[FOUND]
             searches, found, out = actor.searches, actor.found, actor.out
             searches[number, 0] = stamp(actor)
-            # Behind what is there already.
+            # Append after an entry that is already in the buffer.
             out[0] = -1
             total = scan(index, a, b, actor.places, c * actor.place_words, window, out, 1)
             searches[number, 1] = stamp(actor)
             searches[number, 2], searches[number, 3] = a, b
             searches[number, 4], searches[number, 5] = own[OLDEST_HERE], own[NEWEST_HERE]
-            # What was there counts as found, and is wrong, where it was written over.
+            # If that entry was overwritten, count it as found, which is an error that the check
+            # reports.
             spared = 1 if out[0] == -1 else 0
             for each in range(spared, total):
                 found[begins + each - spared] = out[each]
@@ -312,13 +314,13 @@ def make_search_row(shared: SharedIndexOperations) -> Callable[[Actor, int, int,
 
 
 def make_do(shared: SharedIndexOperations) -> Callable[[Actor, int, int, int, int], int]:
-    """Return ``do``, which does any row."""
+    """Return ``do``, which executes any row."""
     enter, leave, insert, remove = shared.enter, shared.leave, shared.insert, shared.remove
     merge_row, search_row = make_merge_row(shared), make_search_row(shared)
 
     @inlined
     def do(actor, what, a, b, c):
-        """Do a row; returns FULL, or what a row of a merge does."""
+        """Execute a row; return FULL or ACCEPTED, or the result of ``merge_row``."""
         index = actor.index
         if what == INSERT:
             actor.began[b - actor.first] = stamp(actor)
@@ -357,8 +359,8 @@ def never_due(index):
 def driver_of(shared: SharedIndexOperations) -> Callable[[Actor, int], int]:
     """Return the kernel of a thread: ``act(actor, steps)``.
 
-    It answers END behind the last row, NOT_READY where the thread waits, READY after so many steps,
-    FULL, or STOPPED when another thread has failed.
+    The kernel returns END after the last row, NOT_READY if the thread has to wait, READY after
+    `steps` steps, FULL, or STOPPED when another thread has failed.
     """
     do = make_do(shared)
     is_due = never_due if shared.merges is None else shared.merges.is_due
@@ -369,7 +371,7 @@ def driver_of(shared: SharedIndexOperations) -> Callable[[Actor, int], int]:
         for _ in range(steps):
             row = own[ROW]
             if row == len(script) and own[STAGE] == WAIT:
-                # All of it has been done; who merges makes what pieces are left.
+                # The script is complete; the merging thread does the remaining pieces.
                 return END
             what, a, b, c = WAIT, 0, 1 << 60, 0
             joins = actor.threads > 0 and (own[STAGE] != WAIT or script[row, 0] == ENTER)
@@ -398,7 +400,7 @@ def driver_of(shared: SharedIndexOperations) -> Callable[[Actor, int], int]:
             if what == INSERT and done == FULL:
                 return FULL
             if joins and (what == COUNT or what == COPY):
-                # RELEASE, and ACQUIRE for the last one: what was made of all pieces is seen.
+                # RELEASE, and ACQUIRE for the last one: the results of all pieces are visible.
                 fetch_add(crew, DONE, done, ACQ_REL)
             elif joins and what >= BEGIN:
                 go_on_merging(actor, what)

@@ -1,4 +1,4 @@
-"""Scripts of shared indexes: what one thread does alone, what it has to find, and its merges."""
+"""Scripts of shared indexes: the rows of a single thread, the expected answers, and merges."""
 
 from __future__ import annotations
 
@@ -40,36 +40,36 @@ from tests.operators.index.shared_driving import (
     driver_of,
 )
 
-# Descents that are made together at most.
+# Limit of the descents in one group.
 GROUP = 8
-# Words of a thread alone.
+# Words private to a thread.
 OWN = 16
 
 
 def crew_words(threads: int) -> np.ndarray:
-    """Return the words that threads of a run share."""
+    """Return the words that the threads of a run share."""
     words = aligned_words((THREADS + threads) * LINE_WORDS)
     words[TICKET] = NO_TICKET
     return words
 
 
 def own_words() -> np.ndarray:
-    """Return the words of a thread before it has done anything."""
+    """Return a thread's initial words."""
     words = aligned_words(OWN)
     words[RETURN], words[STAGE] = -1, WAIT
     return words
 
 
 def entries_of(shared: SharedIndexOperations, state: Any) -> list[tuple[int, int]]:
-    """Return what an index holds, sequences as words without a sign, sorted."""
+    """Return the entries of an index, with sequences as unsigned words, sorted."""
     return sorted((int(key), int(sequence) & MASK_32) for key, sequence in shared.entries(state))
 
 
 class Alone:
-    """An index, and what one thread does with it through its views, one task after the other.
+    """An index, and a single thread that uses it through all views, one task after the other.
 
-    Rows are kept until ``flush``, which does them and compares each search with what a look at all
-    keys finds.
+    Rows are queued until ``flush``, which executes them and compares each search with a scan of all
+    keys.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class Alone:
         self.shared, self.window, self.slack, self.first = shared, window, slack, first
         self.state = shared.make_state(window, slack, key_bits, views, **own)
         self.views = shared.views(self.state, views)
-        self.keys: dict[int, int] = {}  # by position, of what has been inserted
-        self.removed = first  # all before are
-        self.merged = first  # all before were asked for by nobody when the last merge began
+        self.keys: dict[int, int] = {}  # inserted keys by position
+        self.removed = first  # all earlier positions are removed
+        self.merged = first  # earlier positions were outside the window at the last merge
         self.turn = 0
         self.crew = crew_words(0)
         self.place_words = int(shared.places_of(self.state))
@@ -112,7 +112,7 @@ class Alone:
         self.keys[position] = key
 
     def remove_next(self) -> None:
-        """Remove the oldest one."""
+        """Remove the oldest entry."""
         self.row(REMOVE, self.keys[self.removed], self.removed)
         self.removed += 1
 
@@ -121,7 +121,7 @@ class Alone:
         self._lows += lows
 
     def ask_for(self, oldest: int, newest: int) -> None:
-        """Say which positions the next scans ask for; all of them have been inserted."""
+        """Set the positions that the next scans ask for; all of them have been inserted."""
         assert newest - oldest < self.window and oldest >= max(self.removed, self.merged)
         self.row(WINDOW, oldest, newest)
         self._asked = (oldest, newest)
@@ -131,7 +131,7 @@ class Alone:
         self._wanted.append((low, high, *self._asked))
 
     def search(self, bands: list[tuple[int, int]], oldest: int, newest: int) -> None:
-        """Search some ranges, in a task of their own."""
+        """Search some ranges in a separate task."""
         self.enter()
         self.ask_for(oldest, newest)
         self.find([low for low, _ in bands])
@@ -142,7 +142,7 @@ class Alone:
     # --- doing it --------------------------------------------------------------------------------
 
     def act(self, rows: list[tuple[int, ...]], lows: list[int], searches: int) -> Actor:
-        """Let a view do rows, the next one of them each time; return what it has noted."""
+        """Execute rows through a view, the next one for each call; return the records."""
         self.turn += 1
         latest = max(self.keys, default=self.first)
         actor = Actor(
@@ -173,12 +173,12 @@ class Alone:
         return actor
 
     def flush(self) -> None:
-        """Do what has been asked for, and compare each search.
+        """Execute the queued rows, and compare each search.
 
         Raises
         ------
         AssertionError
-            With the search and what is missing or too much.
+            With the search and the missing or surplus positions.
         """
         rows, lows, wanted = self._rows, self._lows, self._wanted
         self._rows, self._lows, self._wanted = [], [], []
@@ -203,7 +203,7 @@ class Alone:
         return merges is not None and bool(merges.is_due(self.views[0]))
 
     def stages(self, oldest: int, random: np.random.Generator) -> Iterator[int]:
-        """Make a merge, and yield between its stages; other rows may be flushed there.
+        """Merge, and yield between the stages, where other rows may be flushed.
 
         Pieces are taken in several orders, by all views.
         """
@@ -222,12 +222,12 @@ class Alone:
         self.act([(SWAP, 0, 0, 0)], [], 0)
 
     def check(self) -> None:
-        """Compare everything the index holds at rest.
+        """Compare all entries of the index in a quiescent state.
 
         Raises
         ------
         AssertionError
-            When an invariant does not hold, or something is missing or too much.
+            When an invariant does not hold, or an entry is missing or surplus.
         """
         self.flush()
         self.shared.check_invariants(self.state)
@@ -239,8 +239,8 @@ class Alone:
 class Sliding:
     """A window that slides over keys, driven as a join drives it.
 
-    At most `ahead` positions from the first that is missing on are inserted, in any order; a tuple
-    is removed some `late` positions after the last search that may ask for it.
+    At most `ahead` positions after the first missing one are inserted, in any order. A tuple is
+    removed up to `late` positions after the last search that may ask for it.
     """
 
     def __init__(
@@ -261,7 +261,7 @@ class Sliding:
         self.end = alone.first + len(keys)
 
     def bands(self, count: int) -> list[tuple[int, int]]:
-        """Return ranges around keys that are near."""
+        """Return ranges around nearby keys."""
         near = range(self.edge - 2 * self.alone.window - 4, self.edge + 2 * self.ahead + 4)
         places = self.random.integers(near.start, near.stop, count) - self.alone.first
         found = []
@@ -275,7 +275,7 @@ class Sliding:
         return found
 
     def asked(self) -> tuple[int, int]:
-        """Return the first and the last position that a search asks for; it may be none at all."""
+        """Return the first and the last position that a search asks for; the range may be empty."""
         alone, random = self.alone, self.random
         newest = self.edge - 1 - int(random.choice([0, 0, 0, 1, self.ahead]))
         oldest = max(newest - alone.window + 1, alone.removed, alone.merged)
@@ -288,7 +288,7 @@ class Sliding:
         return oldest, newest
 
     def insert_one(self) -> None:
-        """Insert one of the next, and let go what is not asked for any more."""
+        """Insert one of the next positions, and release those that no search asks for any more."""
         alone = self.alone
         ready = [
             p for p in range(self.edge, min(self.edge + self.ahead + 1, self.end))
@@ -302,7 +302,7 @@ class Sliding:
             self.edge += 1
 
     def remove_some(self, before: int) -> None:
-        """Remove some of the positions before one, at least those that are too late."""
+        """Remove some of the positions before one, at least those that are overdue."""
         alone = self.alone
         while alone.removed < before:
             if alone.removed >= self.edge - alone.window - self.late and self.random.random() < 0.5:
@@ -310,7 +310,7 @@ class Sliding:
             alone.remove_next()
 
     def task(self) -> None:
-        """Search, with changes between the descents and the scans, or do each by itself."""
+        """Search, with changes between the descents and the scans, or execute each separately."""
         alone, random = self.alone, self.random
         together = random.random() < 0.5
         count = int(random.integers(1, GROUP + 1))
@@ -332,7 +332,7 @@ class Sliding:
         alone.leave()
 
     def merge(self) -> None:
-        """Merge, and search between any two stages."""
+        """Merge, and search between every two stages."""
         oldest = max(self.edge - self.alone.window, self.alone.merged, self.alone.removed)
         for _ in self.alone.stages(oldest, self.random):
             self.alone.search(self.bands(3), *self.asked())
@@ -352,7 +352,7 @@ class Sliding:
             since += 1
             if alone.shared.merges is not None or since % 40 == 0:
                 alone.flush()
-            # At once, or late: when a task more has inserted.
+            # Immediately, or late: after one more task has inserted.
             if alone.is_due():
                 if due or self.random.random() < 0.5:
                     self.merge()

@@ -1,9 +1,10 @@
-"""Threads on one shared index, each with a script, and their history, which is checked.
+"""Threads that share an index, each with a script, and a check of their history.
 
-Position ``first + i * threads + t`` is thread t's i-th. A task searches, inserts some of the
-thread's own and removes some that nobody asks for any more. Searches ask for what lies before the
-edge, all of which must be found; with stamps also for what others are inserting at that moment: an
-entry that was in before the search began must be found, one that came after its end must not.
+Position ``first + i * threads + t`` is the i-th of thread t. A task searches, inserts some of the
+thread's positions and removes some that are outside all windows. Searches ask for positions before
+the edge, all of which must be found. With stamps, searches also ask for positions that other
+threads are inserting: an entry inserted before the search began must be found, an entry inserted
+after the search ended must not.
 """
 
 from __future__ import annotations
@@ -45,19 +46,19 @@ from tests.operators.index.shared_driving import (
 from tests.operators.index.shared_scripts import GROUP, crew_words, entries_of, own_words
 
 SECONDS = 120
-# Spare tasks at the beginning of each script.
+# Number of spare tasks at the beginning of each script.
 SPARE_TASKS = 6
 
 
 class Plan(NamedTuple):
-    """What threads do with an index."""
+    """The workload of the threads of a run."""
 
     keys: np.ndarray  # of all positions; a multiple of the threads
     half_width: int
     threads: int
     window: int
-    ahead: int  # how far a thread may be before the slowest one, in positions
-    task: int  # positions that a task inserts at most
+    ahead: int  # limit of a thread's lead over the slowest, in positions
+    task: int  # limit of the positions that a task inserts
     first: int
     seed: int
     stamped: bool
@@ -65,11 +66,11 @@ class Plan(NamedTuple):
 
     @property
     def behind(self) -> int:
-        """Return how far before a task's last position nobody asks for anything any more.
+        """Return the distance before a task's last position at which no search asks for anything.
 
-        A search asks for `window` positions before the edge, and while it is under way that is
-        stuck at its thread: others are less than `ahead` before it, and it less than that, and a
-        task, before the edge that it has seen.
+        A search asks for `window` positions before the edge. While the search is in flight, the
+        edge cannot pass the searching thread: other threads lead that thread by less than `ahead`,
+        and the thread leads the edge it has seen by less than `ahead` and one task.
         """
         return self.window + 2 * (self.ahead + self.threads * (self.task + 1))
 
@@ -79,17 +80,17 @@ class Plan(NamedTuple):
 
 
 class Script(NamedTuple):
-    """What a thread does."""
+    """The script of a thread."""
 
     rows: np.ndarray
-    lows: np.ndarray  # of its descents
-    spare: int  # the rows at the beginning that are spare tasks
+    lows: np.ndarray  # the descents' lows
+    spare: int  # number of leading rows that are spare tasks
     searches: int
-    removed: int  # how many of its own it removes
+    removed: int  # number of the thread's positions that are removed
 
 
 def script_of(plan: Plan, number: int, random: np.random.Generator) -> Script:
-    """Return what a thread does."""
+    """Return the script of a thread."""
     rows: list[tuple[int, ...]] = []
     lows: list[int] = []
 
@@ -97,7 +98,7 @@ def script_of(plan: Plan, number: int, random: np.random.Generator) -> Script:
         rows.append((*words, *(COLUMNS - len(words)) * (0,)))
 
     def search(near: int, changes: list[tuple[int, ...]]) -> None:
-        """Descend for some keys, and scan, with some of the changes between."""
+        """Descend for some keys, and scan, with some of the changes in between."""
         count = int(random.integers(1, GROUP + 1))
         places = random.integers(near - plan.window - 4, near + plan.ahead, count)
         bands = []
@@ -158,7 +159,7 @@ def script_of(plan: Plan, number: int, random: np.random.Generator) -> Script:
 def make_actors(
     shared: SharedIndexOperations, plan: Plan, state: Any, scripts: list[Script]
 ) -> list[Actor]:
-    """Return the threads before they have done anything."""
+    """Return the threads in their initial state."""
     crew = crew_words(plan.threads)
     began, ended = (np.zeros(len(plan.keys), np.int64) for _ in range(2))
     words, actors = int(shared.places_of(state)), []
@@ -180,7 +181,7 @@ def make_actors(
                 own=own,
                 window=aligned_words(LINE_WORDS),
                 places=np.zeros(GROUP * words + 1, np.int64),
-                # What is found twice must not be written behind it.
+                # Room for duplicates, so that they are not written past the end.
                 out=make_answer(2 * plan.window + 64),
                 searches=np.zeros((room, NOTED), np.int64),
                 found=np.zeros(room * (plan.window + 1), np.int64),
@@ -199,7 +200,7 @@ def make_actors(
 
 
 def run_in_turns(shared: SharedIndexOperations, actors: list[Actor], seed: int) -> None:
-    """Let threads take turns, of some rows each, in an order that the seed draws."""
+    """Let threads take turns of a few rows, in a random order drawn from the seed."""
     act, random = driver_of(shared), np.random.default_rng(seed)
     left, idle = list(actors), 0
     while left:
@@ -213,7 +214,7 @@ def run_in_turns(shared: SharedIndexOperations, actors: list[Actor], seed: int) 
 
 
 def run_threads(shared: SharedIndexOperations, actors: list[Actor]) -> None:
-    """Let threads run to their ends."""
+    """Run the threads to completion."""
     act, failures = driver_of(shared), []
     deadline = time.monotonic() + SECONDS
     crew = actors[0].crew
@@ -224,7 +225,7 @@ def run_threads(shared: SharedIndexOperations, actors: list[Actor]) -> None:
             while status in (READY, NOT_READY):
                 status = act(actor, 1000)
                 if status == NOT_READY:
-                    # Not for a time: those that it waits for are to run.
+                    # Sleep briefly, so that the threads waited for can run.
                     time.sleep(2e-5)
                     assert time.monotonic() < deadline, "all threads wait"
                     if int(crew[STOP]):
@@ -246,9 +247,9 @@ def run_threads(shared: SharedIndexOperations, actors: list[Actor]) -> None:
 
 @kernel
 def first_wrong(keys, first, began, ended, stamped, searches, count, found, seen):
-    """Return the first of `count` searches that found too much or too little, or -1.
+    """Return the first of `count` searches with a missing or surplus answer, or -1.
 
-    `seen` has a word a position, 0 before.
+    `seen` has one word for each position, initially 0.
     """
     begin = 0
     for number in range(count):
@@ -274,12 +275,12 @@ def first_wrong(keys, first, began, ended, stamped, searches, count, found, seen
 
 
 def check_history(plan: Plan, actor: Actor) -> int:
-    """Compare what a thread has found with what it must and may have found; return the searches.
+    """Compare a thread's answers with what must and may be found; return the searches.
 
     Raises
     ------
     AssertionError
-        With the search, and what there is.
+        With the search and the entries of the index.
     """
     count = int(actor.own[SEARCHES])
     wrong = first_wrong(
@@ -304,7 +305,7 @@ def check_history(plan: Plan, actor: Actor) -> int:
 
 
 def check_end(shared: SharedIndexOperations, plan: Plan, state: Any, removed: list[int]) -> None:
-    """Compare what the index holds at rest with what was inserted and not removed."""
+    """Compare the quiescent index with the positions inserted and not removed."""
     shared.check_invariants(state)
     gone = {
         place * plan.threads + number
@@ -320,7 +321,7 @@ def check_end(shared: SharedIndexOperations, plan: Plan, state: Any, removed: li
     if shared.merges is None:
         assert there == set(range(len(plan.keys))) - gone
     else:
-        # All from that position on which was the first one asked for at the last merge.
+        # All positions from the first one that was in the window at the last merge.
         begin = min(there)
         assert there == set(range(begin, len(plan.keys)))
         assert begin <= len(plan.keys) - plan.window
@@ -333,12 +334,12 @@ def run_plan(
     rounds: int = 1,
     **own: Any,
 ) -> int:
-    """Run a plan several times, on threads or in turns; return how many searches were compared.
+    """Run a plan several times, on threads or in turns; return the number of searches compared.
 
     Raises
     ------
     AssertionError
-        When a search, the index at the end, or an invariant is wrong.
+        When a search, the final index, or an invariant is wrong.
     """
     scripts = [
         script_of(plan, number, np.random.default_rng((plan.seed, number)))

@@ -17,16 +17,16 @@ from operators.index.window import make_answer
 from tests.operators.index import scripts
 from tests.operators.index.scripts import ENTER, LEAVE
 
-# Tuples that enter one leaf when it is new, half of its entries, and how far ahead is looked for
-# leaves that get too empty.
+# Number of tuples that enter one new leaf, half of the leaf's entries, and how far the search for
+# underfull leaves looks ahead.
 BLOCK, AHEAD = 16, 96
 
 
 def keys_that_keep_nodes_apart(window: int, count: int) -> list[int]:
     """Return keys that keep the leaves of a tree with nodes of 32 in pairs: one full, one empty.
 
-    Keys rise, which leaves halves. Each second leaf is let run empty; a new tuple goes beside it,
-    into the leaf that would soon fit into one node with it.
+    Keys rise, which leaves half-full leaves. Every second leaf is allowed to drain; a new tuple
+    goes into the neighbour, which would otherwise soon fit into one node with the drained leaf.
     """
     held: deque[int] = deque()
     tuples: Counter[int] = Counter()
@@ -79,7 +79,7 @@ def test_no_order_of_keys_takes_more_nodes_than_a_window_has():
 def test_a_node_that_does_not_merge_can_borrow_what_it_lacks(fan_out):
     least = least_fill(fan_out)
     assert 2 <= least <= fan_out // 2
-    # A neighbour of a node that has one too few has so many, or the two are merged.
+    # Least number of entries of an underfull node's neighbour: with fewer, the two are merged.
     together = 3 * fan_out // 4 + 1
     assert together // 2 >= least
 
@@ -92,7 +92,7 @@ BORROWED = ("a leaf borrows from a neighbour", "an inner node borrows from a nei
 )
 def test_leaves_and_inner_nodes_borrow_and_lose_nothing(fan_out, search):
     count = min(5 * fan_out * fan_out, 1800)
-    # They leave in another order than that of their keys, so that neighbours differ by much.
+    # The order of removal differs from key order, so that neighbours differ strongly in size.
     keys = np.random.default_rng(fan_out).permutation(count).tolist()
     state = b_plus_tree.make_state(count, fan_out=fan_out, search=search)
     place, out = np.zeros(1, np.int64), make_answer(count)

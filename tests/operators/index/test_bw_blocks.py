@@ -1,4 +1,4 @@
-"""The blocks of a Bw-Tree: taken, retired, waited for, used again."""
+"""The blocks of a Bw-Tree: allocated, retired, kept by epoch-based reclamation, reused."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from tests.operators.index.test_bw_tree import SMALL, planted
 
 
 def node_begin(state, reference: int) -> int:
-    """Return where the block of a node begins."""
+    """Return the offset of a node's block."""
     return begin_of(state.nodes, block_of(int(look(state.nodes, reference))))
 
 
@@ -76,7 +76,7 @@ def test_what_waits_for_a_thread_that_has_gone_is_used_by_others():
         bw_tree.remove(gone, 5, 5)
         bw_tree.leave(gone)
     assert len(waiting_numbers(state.blocks)) >= 60
-    # What waits is in use.
+    # Retired blocks count as in use.
     assert bw_tree.footprint(state)["insert"] >= 66 * state.nodes.block_words * 8
     bw_tree.leave(looking)
     for key in range(24):
@@ -92,7 +92,7 @@ def test_a_removed_nodes_block_waits_until_its_number_is_free():
     for key in (30, 60, 70):
         bw_tree.remove(owner, key, key)
     removed = levels_of(state)[-1][1].reference
-    # The owner gets as far as to hold the parent and to remove the node, and stands still.
+    # The owner holds the parent, has marked the node as removed, and stops there.
     bw_tree.enter(owner)
     push_goal(owner.own, DELETE, 0, (40 << 32) | 40, 0, NO_NODE)
     while kind_of(newest(state.nodes, int(look(state.nodes, removed)))) != REMOVE:
@@ -100,12 +100,12 @@ def test_a_removed_nodes_block_waits_until_its_number_is_free():
         kind = int(owner.own[goal + KIND])
         step = {CONSOLIDATE: consolidate, MERGING: merge}.get(kind)
         step(owner, goal) if step else go_to_node(owner, goal, kind)
-    # Another thread merges its entries into the left node, and makes that anew.
+    # Another thread merges the node's entries into the left node, and consolidates that node.
     bw_tree.enter(other)
     for key in (41, 42):
         bw_tree.insert(other, key, key)
     bw_tree.leave(other)
-    # Who begins to search now still comes to the node from its parent.
+    # A search that begins now still reaches the node from the parent.
     bw_tree.enter(looking)
     head = int(look(state.nodes, removed))
     assert not is_stale(removed, head)
@@ -131,7 +131,7 @@ def test_a_full_ring_is_waited_for():
     assert [take(pool, 0, 0, popped) for _ in range(5)] == [0, 1, 2, 3, NONE]
     for number in range(4):
         put_into(pool.ring, number)
-    # A thread has claimed the next cell, and stands before the store that empties it.
+    # A thread has claimed the next cell, and stops before the store that empties it.
     cell, claimed = int(pool.ring.ends[READ]), int(pool.ring.cells[TURN])
     assert pool.ring.mask == 3 and cell == 4
     pool.ring.ends[READ] += 1
@@ -145,7 +145,7 @@ def test_a_full_ring_is_waited_for():
 
 
 def test_a_goal_too_many_is_noticed(monkeypatch):
-    # Compiled, goals are not counted.
+    # Compiled kernels do not count goals.
     monkeypatch.setattr(bw_goals, "INTERPRETED", True)
     _, (view,) = planted()
     for _ in range(MOST_GOALS):
@@ -157,7 +157,7 @@ def test_a_goal_too_many_is_noticed(monkeypatch):
 def test_a_bare_base_whose_slots_are_used_up_is_replaced():
     state, (view,) = planted(*range(0, 100, 10))
     for node in (each for level in levels_of(state) for each in level):
-        # As threads leave it that have taken slots and lost their swaps.
+        # The state left by threads that have reserved slots and lost their compare-and-swap.
         push_goal(view.own, CONSOLIDATE, node.level, 0, 0, node.reference)
         assert work(view) == ACCEPTED
         state.nodes.words[node_begin(state, node.reference) + TAKEN] = state.nodes.slots - 1

@@ -1,4 +1,4 @@
-"""Walks along the chains of a Bw-Tree: chains and nodes made by hand, each verdict once."""
+"""Walks along the chains of a Bw-Tree: chains and nodes built by hand, each verdict once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.operators.index.test_bw_tree import planted
 
 
 def leaf(*entries: int):
-    """Return nodes of a tree and a leaf's reference, whose base is bare; an entry is a number."""
+    """Return a tree's nodes and a reference to a leaf with a bare base; an entry is a number."""
     nodes, block = planted()[0].nodes, 0
     nodes.words[0] = len(entries)
     begin = nodes.entries_at
@@ -48,7 +48,7 @@ def leaf(*entries: int):
 
 
 def put(nodes, node: int, slot: int, kind: int, offset: int, entry: int, link: int = 0) -> None:
-    """Put a record in a slot over a node: the chain is what it was, with one more."""
+    """Put a record in a node's slot: the old chain, extended by one record."""
     head = int(look(nodes, node))
     meta = newest(nodes, head)
     entries = entries_of(meta) + {INSERT: 1, DELETE: -1}.get(kind, 0)
@@ -73,11 +73,11 @@ def test_the_newest_record_of_an_entry_is_right():
     nodes, node = leaf(10, 30)
     put(nodes, node, 0, INSERT, 1, 20)
     assert walked(nodes, node, 20) == (PRESENT, 1)
-    # A slot that nobody has put on the chain says nothing.
+    # A slot that is not linked into the chain has no effect.
     put_record(nodes, 0, 2, describe(DELETE, 0, 1, 0, 0), 20, 0)
     put(nodes, node, 2, DELETE, 1, 20)
     assert walked(nodes, node, 20) == (ABSENT, 1)
-    # What is left of the shortcut: 30 is where it was.
+    # The rest of the shortcut: 30 has not moved.
     assert walked(nodes, node, 30) == (PRESENT, 1)
     assert walked(nodes, node, 25) == (ABSENT, 1)
 
@@ -90,9 +90,9 @@ def test_a_chain_that_is_long_and_a_base_that_is_large_take_no_record():
     assert walked(nodes, node, 60) == (CHANGE, 0)
     nodes, node = leaf(10, 20, 30, 40)
     assert walked(nodes, node, 20) == (CHANGE, 0)
-    # What is there may go.
+    # Existing entries may be deleted.
     assert walked(nodes, node, 20, grows=False) == (PRESENT, 1)
-    # A split makes room: the lower half is the node's.
+    # A split makes room: the lower half stays in the node.
     put(nodes, node, 0, SPLIT, 2, 30, link=9)
     assert walked(nodes, node, 20) == (PRESENT, 1)
     assert walked(nodes, node, 29) == (ABSENT, 2)

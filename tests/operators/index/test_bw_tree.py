@@ -1,6 +1,6 @@
 """The Bw-Tree: by hand, against a model, and on real threads.
 
-What its threads do to each other step by step is in `operators.index.check.bw_tree`.
+The interleavings of the threads' steps are checked in `operators.index.check.bw_tree`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROUNDS = 60 if INTERPRETED else 6_000
 
 
 def planted(*keys: int, bits: int = 32, threads: int = 1, **sizes: int):
-    """Return a tree with an entry for each key, whose position is its key, and its views."""
+    """Return a tree with an entry for each key, positioned at the key, and the tree's views."""
     state = bw_tree.make_state(400, 0, bits, threads, **{**SMALL, **sizes})
     views = bw_tree.views(state, threads)
     bw_tree.enter(views[0])
@@ -41,7 +41,7 @@ def planted(*keys: int, bits: int = 32, threads: int = 1, **sizes: int):
 
 
 def found(view, low: int, high: int, first: int = 0, last: int = 1 << 20) -> list[int]:
-    """Return what a search finds, sorted."""
+    """Return the positions that a search finds, sorted."""
     places, out, window = np.zeros(1, np.int64), make_answer(1000), make_window()
     window[OLDEST], window[NEWEST] = first, last
     bw_tree.enter(view)
@@ -101,13 +101,13 @@ def test_a_window_that_has_left_leaves_nothing_behind():
         bw_tree.leave(view)
         if number > 100:
             most = max(most, len(levels_of(state)[-1]))
-    # Forty keys that rise: each leaf has two, or is one of those at the ends.
+    # Forty rising keys: each leaf has two, except the leaves at the ends.
     assert most <= 25
     bw_tree.check_invariants(state)
 
 
 def test_a_table_that_is_used_up_says_full_and_changes_nothing():
-    # Numbers for three nodes, beside the one that is kept for a merge; blocks for more.
+    # Numbers for three nodes, and one that is reserved for a merge; blocks for more.
     tree = bw_tree.make_tree(4, 40, 32, 1, *SMALL.values())
     (view,) = bw_tree.views(tree, 1)
     bw_tree.enter(view)
@@ -170,7 +170,7 @@ def test_every_block_and_number_comes_back(bits):
             if number % 5 == 0:
                 bw_tree.check_invariants(state)
                 assert found(view, 0, count) == sorted(keys[number + 1 :])
-    # A leaf, and above it the nodes that the root has as only children.
+    # A leaf, and above it the chain of only children under the root.
     levels = levels_of(state)
     assert [len(level) for level in levels] == [1] * len(levels)
     assert used_of(state.numbers) == len(levels)
@@ -196,7 +196,7 @@ def test_a_tree_that_is_wrong_is_noticed():
 
 @kernel
 def come_and_go(view, keys, first, held, rounds):
-    """Keep `held` of the keys in the tree, at positions from `first` on: how many went wrong."""
+    """Keep `held` of the keys in the tree, at positions from `first` on; return the error count."""
     wrong = 0
     for number in range(rounds + held):
         bw_tree.enter(view)
@@ -213,9 +213,9 @@ def come_and_go(view, keys, first, held, rounds):
 
 @kernel
 def look_again(view, lows, width, sums, window, places, out, rounds):
-    """Search several ranges at once, again and again: how many answers were wrong.
+    """Search several ranges repeatedly in one group; return the number of wrong answers.
 
-    `sums` are, of each range, how many positions are wanted, and the sum of their squares.
+    `sums` holds, for each range, the expected number of positions and the sum of their squares.
     """
     wrong = 0
     for _ in range(rounds):
@@ -233,19 +233,19 @@ def look_again(view, lows, width, sums, window, places, out, rounds):
 
 
 def moving(kind: str, threads: int) -> list[np.ndarray]:
-    """Return the keys that each thread lets come and go."""
+    """Return the keys that each thread inserts and deletes."""
     rng = np.random.default_rng(len(kind))
     if kind == "equal":
         return [np.full(50, 64 * 5)] * threads
     if kind == "random":
         return [rng.integers(0, 64 * 60, 5000) for _ in range(threads)]
-    # Sweeps that fill leaves and empty them again, up and down.
+    # Sweeps that fill leaves and drain them again, upwards and downwards.
     sweep = np.concatenate([np.arange(0, 3840, 3), np.arange(3840, 0, -5)])
     return [np.roll(sweep, 97 * each) for each in range(threads)]
 
 
-# Compiled, the contract of shared indexes has threads in nodes of four, in each run of the tests;
-# its kernel and those below take as long to compile as all of the other two trees.
+# Compiled: the contract of shared indexes runs threads on nodes of four in every test run. That
+# kernel and the ones below take as long to compile as those of both other trees together.
 @interpreted_is_enough
 @pytest.mark.parametrize("leaf_size", [4, 32])
 @pytest.mark.parametrize("kind", ["equal", "random", "sweeps"])
@@ -289,7 +289,7 @@ def test_what_stays_is_found_once_whatever_moves_around_it(leaf_size, kind, upda
 
 @kernel
 def insert_until_new(view, key, rounds):
-    """Insert one entry so often that it was not there: how often it was."""
+    """Insert one entry `rounds` times; return how often the entry was present already."""
     there = 0
     for _ in range(rounds):
         bw_tree.enter(view)
@@ -301,7 +301,7 @@ def insert_until_new(view, key, rounds):
 
 @kernel
 def delete_until_gone(view, key, rounds):
-    """Delete one entry again and again: how often it was not there."""
+    """Delete one entry again and again; return how often the entry was absent."""
     gone = 0
     for _ in range(rounds):
         bw_tree.enter(view)

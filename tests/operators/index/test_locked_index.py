@@ -1,4 +1,4 @@
-"""The reference indexes of several threads are right for one: what others build on them holds."""
+"""The reference indexes of several threads are right for one thread, so tests may build on them."""
 
 from __future__ import annotations
 

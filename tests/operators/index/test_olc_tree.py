@@ -1,7 +1,8 @@
-"""The tree of optimistic lock coupling: by hand, against a model, and on real threads.
+"""The tree with optimistic lock coupling: by hand, against a model, and on real threads.
 
-On threads some entries are asked for by everybody, and stay; around them others come and go, so
-that leaves split, merge and borrow while they are read. Nodes of four entries make that common.
+In the threaded tests, all searches ask for some entries that stay. Around these, other entries come
+and go, so that leaves split, merge and borrow while they are read. Nodes of four entries make such
+changes frequent.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def asked_for(first: int, last: int) -> np.ndarray:
 
 
 def found(tree, low: int, high: int, window: np.ndarray, room: int = 200) -> list[int]:
-    """Return what a search finds, sorted."""
+    """Return the positions that a search finds, sorted."""
     places, out = np.zeros(WORDS, np.int64), make_answer(room)
     olc_tree.find(tree, np.array([low]), 0, 1, places)
     count = olc_tree.scan(tree, low, high, places, 0, window, out, 0)
@@ -48,7 +49,7 @@ def test_a_place_is_used_after_the_tree_has_changed():
     keys = np.array([95, 95, 200, 0])
     places, out = np.zeros(4 * WORDS, np.int64), make_answer(60)
     olc_tree.find(tree, keys, 0, 4, places)
-    # All leaves go, and all their keys are elsewhere.
+    # All leaves are removed and reused for other keys.
     for position in range(30):
         olc_tree.remove(tree, 10 * position, position)
     for position in range(30, 60):
@@ -77,7 +78,7 @@ def test_a_leaf_that_grows_under_a_scan_writes_nothing_behind_the_answer():
     (tree,) = olc_tree.views(olc_tree.make_state(40), 1)
     for position in range(30):
         assert olc_tree.insert(tree, position, position) == ACCEPTED
-    # As a scan meets it that read the count before entries were moved in.
+    # The state seen by a scan that read the count before entries were moved in.
     tree.forest.counts[tree.forest.roots[0]] = 2
     places, memory = np.zeros(WORDS, np.int64), make_answer(60)
     memory[:] = -5
@@ -169,9 +170,9 @@ def test_any_order_of_deletions_is_that_of_a_model(steps):
 
 @kernel
 def come_and_go(tree, keys, first, come, held, go):
-    """Insert `come` keys at positions from `first` on, and delete `go`, each `held` behind.
+    """Insert `come` keys at positions from `first` on, and delete `go`, `held` positions later.
 
-    Returns how many were refused.
+    Returns the number of refused insertions.
     """
     refused = 0
     for number in range(max(come, held + go)):
@@ -186,9 +187,9 @@ def come_and_go(tree, keys, first, come, held, go):
 
 @kernel
 def look(tree, lows, width, sums, window, places, out, rounds):
-    """Search several ranges at once, again and again: how many answers were wrong.
+    """Search several ranges repeatedly in one group; return the number of wrong answers.
 
-    `sums` are the wanted ones of each range: how many positions, and the sum of their squares.
+    `sums` holds, for each range, the expected number of positions and the sum of their squares.
     """
     wrong = 0
     together = len(lows)
@@ -205,7 +206,7 @@ def look(tree, lows, width, sums, window, places, out, rounds):
 
 
 def stays_and_churn(kind: str, threads: int):
-    """Return the keys of the entries that stay, and of those that each other thread moves."""
+    """Return the keys of the entries that stay, and the keys that each other thread moves."""
     rng = np.random.default_rng(len(kind))
     if kind == "equal":
         return np.full(60, 5), [np.full(50, 5)] * threads
@@ -213,12 +214,12 @@ def stays_and_churn(kind: str, threads: int):
         return rng.integers(0, 12, 60), [rng.integers(0, 12, 500) for _ in range(threads)]
     if kind == "apart":
         return np.arange(60) * 64, [rng.integers(0, 64 * 60, 5000) for _ in range(threads)]
-    # Sweeps that fill leaves and empty them again, up and down.
+    # Sweeps that fill leaves and drain them again, upwards and downwards.
     sweep = np.concatenate([np.arange(0, 3840, 3), np.arange(3840, 0, -5)])
     return np.arange(60) * 64, [np.roll(sweep, 97 * each) for each in range(threads)]
 
 
-# Compiled, threads meet in nodes of 32 in the contract of shared indexes.
+# Compiled threads on nodes of 32 are covered by the contract of shared indexes.
 @pytest.mark.parametrize("fan_out", compiled_few([4, 32], [4]))
 @pytest.mark.parametrize("kind", ["equal", "few", "apart", "sweeps"])
 @pytest.mark.parametrize(("churning", "looking"), [(1, 1), (2, 2)])

@@ -26,7 +26,7 @@ def made_of(first: range, then: range) -> pim_tree.PimTree:
 
 
 def search(state: pim_tree.PimTree, low: int, high: int) -> tuple[list[int], int]:
-    """Return the positions found, sorted, and how many leaves of T_I were gone through."""
+    """Return the positions found, sorted, and the number of leaves of T_I visited."""
     place, out = np.zeros(pim_tree.places(state), np.int64), make_answer(WINDOW)
     before = hits[LEFT]
     pim_tree.find(state, low, place)
@@ -34,7 +34,7 @@ def search(state: pim_tree.PimTree, low: int, high: int) -> tuple[list[int], int
     return sorted(out[:count].tolist()), hits[LEFT] - before
 
 
-# New tuples are above all that is searched, as in a drift, or there are none yet, as after a merge.
+# New tuples lie above the searched ranges, as in a drift, or there are none, as after a merge.
 @pytest.mark.parametrize("then", [range(500, 600), range(0)], ids=["drifted", "merged"])
 def test_a_search_where_nothing_is_new_goes_through_no_other_empty_subindex(then):
     first = range(WINDOW)
@@ -45,7 +45,7 @@ def test_a_search_where_nothing_is_new_goes_through_no_other_empty_subindex(then
     for low in range(len(then), 440, 7):
         found, leaves = search(state, low, low + 2)
         assert found == [low, low + 1, low + 2]
-        # One, and the next where the range reaches into it.
+        # One leaf, and the next one if the range extends into it.
         assert leaves == 1 + (low + 2) // span - low // span
     found, leaves = search(state, len(then), 440)
     assert len(found) == 441 - len(then)
@@ -53,7 +53,7 @@ def test_a_search_where_nothing_is_new_goes_through_no_other_empty_subindex(then
 
 
 def test_a_search_goes_on_into_every_subindex_that_its_range_reaches():
-    # The same keys once more, the oldest of which are in T_I only.
+    # The same keys again, the oldest of which are in T_I only.
     state = made_of(range(WINDOW), range(100))
     for low in range(0, 100, 9):
         for high in range(low, WINDOW, 31):

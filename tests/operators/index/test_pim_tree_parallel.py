@@ -1,6 +1,6 @@
-"""The PIM-Tree of several threads alone: hand-over, splits, and a merge that any threads work at.
+"""The parallel PIM-Tree alone: hand-over, splits, and a merge shared by any threads.
 
-What every index of several threads must do is in `tests.contract.test_shared_index`.
+The contract of all shared indexes is in `tests.contract.test_shared_index`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from tests.operators.index.parallel_trees import (
     streams,
 )
 
-# By the worker that compiles the index for its contracts.
+# On the worker that compiles the index for the contract tests.
 pytestmark = pytest.mark.xdist_group("pim-tree-parallel")
 
 
 def compiled_in_full(value, **more):
-    """Return a parameter of nodes of four: they have kernels of their own."""
+    """Return a parameter with nodes of four, which need separate kernels."""
     return pytest.param(value, marks=[] if INTERPRETED else [pytest.mark.full], **more)
 
 
@@ -63,7 +63,7 @@ EACH += [
 
 @kernel
 def work_at(view, pieces, turns, threads):
-    """Do a thread's part of a merge: pieces as they come, and what one does, whoever is last."""
+    """Do a thread's part of a merge: pieces in any order, and serial steps if it is the last."""
     piece = fetch_add(turns, 0, 1, ACQ_REL)
     while piece < pieces:
         count(view, piece)
@@ -93,8 +93,8 @@ def test_a_merge_keeps_what_is_asked_for_and_nothing_else(own, stream):
     keys = streams(random, 6 * (WINDOW + SLACK))[stream]
     tree = Tree(WINDOW, SLACK, **own)
     taken = 0
-    # How much is inserted, and how much of what there is then has expired: nothing, some of T_S,
-    # all of T_S and some of T_I, all of both.
+    # The part of the window inserted, and the part of the entries that has expired then: none, some
+    # of T_S, all of T_S and some of T_I, all of both.
     for part, expired in ((1, 0), (0.4, 0.3), (0.6, 0.7), (1, 0.9), (0.3, 1), (0.5, 0.1)):
         size = int(part * WINDOW)
         for thread, some in enumerate(np.array_split(keys[taken : taken + size], 3)):
@@ -116,7 +116,7 @@ def test_a_merge_that_comes_late_finds_expired_entries_in_both_components():
     tree = Tree(64, 64)
     tree.insert(random.integers(0, 1000, 64))
     tree.merge(0, random)
-    # It was due at 64 more; its thread comes to it after 60 others.
+    # The merge was due after 64 more; the thread notices after 60 others.
     tree.insert(random.integers(0, 1000, 64), 1)
     assert MERGES.is_due(tree.views[2])
     tree.insert(random.integers(0, 1000, 60), 2)
@@ -150,7 +150,7 @@ def test_threads_work_at_a_merge_together(own):
 
 
 def on_threads(*calls: tuple) -> list:
-    """Make each call in a thread of its own, all at once, and return their answers."""
+    """Make each call concurrently in a separate thread, and return the answers."""
     answers: list = [None] * len(calls)
 
     def run(place: int, function, *arguments) -> None:
@@ -176,7 +176,7 @@ def test_searches_hand_over_while_others_insert(own, stream):
         tree.insert(keys[:stable])
         tree.merge(0, random)
         tree.insert(keys[stable:window])
-        # Where there are levels for it.
+        # If there are levels for a split.
         if own.get("insertion_depth", 2) > 0 and stable > own.get("fan_out", 32) ** 2:
             assert tree.state.words[SUBINDEXES] > 1
         lows, highs = ranges(random, tree.keys, 8)
@@ -229,7 +229,7 @@ def test_a_look_without_room_for_a_torn_leaf_takes_the_lock():
     took, void = (f"pim_tree_parallel: a look {what}" for what in ("takes the lock", "is void"))
     before = hits[took], hits[void]
     tree.search([10], [12], 10, 12)
-    # At once: another look would have no more room.
+    # Immediately: another look would have no more room.
     assert (hits[took], hits[void]) == (before[0] + 1, before[1])
 
 

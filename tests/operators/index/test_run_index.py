@@ -1,4 +1,4 @@
-"""``run_index`` over arrays: what each band holds of a sliding window, and what it refuses."""
+"""``run_index`` over arrays: the matches of each band in a sliding window, and refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = 250
 
 
 def streams() -> dict[str, np.ndarray]:
-    """Return keys by what they are like."""
+    """Return streams of keys by name."""
     random = np.random.default_rng(2)
     return {
         "random": random.integers(-1_000, 1_000, ROWS),
@@ -27,7 +27,7 @@ def streams() -> dict[str, np.ndarray]:
 
 
 def searched(keys: np.ndarray, lows: np.ndarray, highs: np.ndarray, window: int) -> list:
-    """Return the positions that each band holds, by a sorted list of the window."""
+    """Return the positions that each band matches, computed with a sorted list of the window."""
     reference, found = Reference(), []
     for position, key in enumerate(keys.tolist()):
         if position >= window:
@@ -53,8 +53,8 @@ def test_answers_beyond_the_buffer_and_keys_at_the_limits_come_out_whole(index, 
     monkeypatch.setattr("operators.index.run.POSITIONS_AT_ONCE", 1)
     limits = np.iinfo(np.int32)
     keys = np.random.default_rng(3).permutation([*range(ROWS - 2), limits.min, limits.max])
-    # In turns the key alone is found and the whole window: so an answer of that size is met by a
-    # buffer that is not empty.
+    # Bands alternate between the key alone and the whole window, so that an answer of that size
+    # meets a buffer that is not empty.
     alone = np.arange(ROWS) % 2 == 0
     lows, highs = (np.where(alone, keys, limit) for limit in (limits.min, limits.max))
     for bits in (32, 64):

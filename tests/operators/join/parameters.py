@@ -1,4 +1,4 @@
-"""The parameters that joins are tested at, beside their defaults."""
+"""Parameter values at which joins are tested, in addition to their defaults."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from itertools import product
 from typing import Any
 
 from operators import registry
+from operators.check.pairwise import cover
 from operators.contract import Variant
 from operators.core.jit import INTERPRETED
 from tests import covering
-from tests.stress.pairwise import cover
 
 VALUES = {
     "chain_length": (2, 9), "merge_ratio": (0.01, 1), "insertion_depth": (0, 1, 2),
@@ -20,9 +20,9 @@ VALUES = {
 
 
 def settings_of(variant: Variant) -> list[dict[str, float]]:
-    """Return combinations of the values of the parameters that a join has.
+    """Return combinations of the values of a join's parameters.
 
-    All of them; of a join of tasks such that each pair of values is in one.
+    All combinations; for a join of tasks, enough of them to contain each pair of values.
     """
     names = [each.name for each in variant.parameters if each.name in VALUES]
     if "task_size" in names:
@@ -32,10 +32,10 @@ def settings_of(variant: Variant) -> list[dict[str, float]]:
 
 
 def of_one_kernel(variant: str) -> list[dict[str, Any]]:
-    """Return the combinations of a join, all of them for one kernel.
+    """Return the combinations of a join, changed to need only one kernel.
 
-    A join over an index that threads share takes half a minute to compile, and another one for
-    reads under a version. Interpreted, and by ``make test-full``, they are as they are.
+    A join over a shared index takes half a minute to compile, and again for reads under a version.
+    Interpreted, and in ``make test-full``, the combinations stay unchanged.
     """
     settings = SETTINGS[variant]
     if INTERPRETED or covering.FULL:

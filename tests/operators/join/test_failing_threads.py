@@ -1,4 +1,4 @@
-"""A thread of a shared join that fails ends the run with its cause, and leaves nobody waiting."""
+"""A failing thread of a shared join ends the run with the cause and leaves no thread waiting."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from operators.join import run
 from operators.join.family import INDEX_FULL
 from operators.join.feed import in_turns
 from operators.join.run import Joining
-from operators.running.crew import RunFailed
+from operators.running.run_threads import RunFailed
 from tests.covering import interpreted_is_enough
 from tests.operators.index.locked_index import LOCKED_TREE, MERGING_ROW
 from tests.operators.join.running import join_over
 
-# A run that has failed has ended after so long, loaded machines included. Compiled, it has to be
-# compiled before it fails, which takes 25 to 45 s of a core.
+# Time limit for the end of a failed run, loaded machines included. Compiled, the limit includes
+# compilation, which takes 25 to 45 s of a core.
 SECONDS = 30 if INTERPRETED else 200
 TUPLES = 1_500
 WINDOW = 100
 
 
 def joining(shared: SharedIndexOperations, **parameters: Any) -> Joining:
-    """Return a join by three threads of what takes a second or two."""
+    """Return a join by three threads that takes a second or two."""
     keys = np.random.default_rng(1).integers(0, 50, (2, TUPLES))
     own = {"threads": 3, "task_size": 2, **parameters}
     feed = in_turns(*keys, TUPLES)
@@ -36,12 +36,12 @@ def joining(shared: SharedIndexOperations, **parameters: Any) -> Joining:
 
 
 def failed(what: Joining, append=lambda pairs: None, **more: Any) -> RunFailed:
-    """Return the failure of a run, which ends soon and leaves no thread behind."""
+    """Return the failure of a run, which must end soon and leave no thread behind."""
     before, begin = set(threading.enumerate()), time.monotonic()
     with pytest.raises(RunFailed) as failure:
         run.run(what, append, **more)
     assert time.monotonic() - begin < SECONDS
-    # The last one says that it has come to its end, and then ends.
+    # The last thread reports the end of the run before it ends itself.
     left = set(threading.enumerate()) - before
     for each in left:
         each.join(SECONDS)
@@ -50,12 +50,12 @@ def failed(what: Joining, append=lambda pairs: None, **more: Any) -> RunFailed:
 
 
 def too_small(window, slack, key_bits=32, threads=1, **parameters):
-    """Return a tree that has no room for its window, nor for half of it."""
+    """Return a tree that has no room for a window, nor for half of it."""
     return LOCKED_TREE.make_state(max(window // 3, 1), 0, key_bits, threads, fan_out=4)
 
 
 def small_row(window, slack, key_bits=32, threads=1, **parameters):
-    """Return a row with room for its window until the first merge, and less than that later."""
+    """Return a row with room for a window until the first merge, and less than that later."""
     row = MERGING_ROW.make_state(window, slack, key_bits, threads, **parameters)
     return row._replace(room=window + window // 2)
 

@@ -1,6 +1,6 @@
-"""A join by several threads in a folder of its own: found, benched, replayed, held to the suite.
+"""A join by several threads in an external folder: found, benched, replayed, and tested.
 
-Its first thread comes to its END long before the others, and each thread has a view of the index.
+The first thread reaches END long before the others, and each thread has a view of the index.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from experiments.families.join import loops, threads
 from operators import registry
 from operators.core.layout import aligned_words
 from operators.join.feed import in_turns
-from operators.running import crew
+from operators.running import run_threads
 from operators.running.control import ENDED, LAST_NS, PROGRESS
 from operators.running.handover import compile_roles
 from tests.operators.join.running import join, make_given
@@ -62,7 +62,8 @@ print("before:", operations.seen(state.threads[0]), operations.seen(state.thread
 session[loops.TUPLES] = 400
 roles = threads.roles_of(operations, step, state, session, in_turns(*keys, 350, notes=session))
 compile_roles(roles)
-outcome = crew.run(roles, pin=False, expected_seconds=1, limit_seconds=100, measured=(0, 300))
+limits = {"expected_seconds": 1, "limit_seconds": 100}
+outcome = run_threads.run(roles, pin=False, measured=(0, 300), **limits)
 (last,), ended = outcome.words(LAST_NS, [0]), outcome.words(ENDED, range(3))
 print("progress:", *outcome.words(PROGRESS, [0]), session[loops.TUPLES])
 print("event:", 0 < outcome.passed_ns[1] == last, last < outcome.ended_ns == ended.max())

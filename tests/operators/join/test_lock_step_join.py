@@ -1,7 +1,8 @@
-"""Descents made together: the plain join's answers, whatever merges and splits come in between.
+"""Group descents: the answers of the plain join, despite merges and splits in between.
 
-Interpreted in each run of the tests: a kernel of both joins takes ten seconds to compile. Compiled,
-the bench joins by it, with clocks and without, and compares windows of 2^16 with its oracle.
+Each run of the tests is interpreted, because a kernel of both joins takes ten seconds to compile.
+Compiled, the bench runs this join with and without clocks, and compares windows of 2^16 with an
+oracle.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from operators.join.lock_step_join import FOUND as NOTED
 from tests.covering import covered, interpreted_is_enough, taken
 from tests.operators.join.running import feed_of, join, make_given
 
-# By one worker, which compiles its kernel in a run of the product.
+# On one worker, which compiles the kernels in a run of the product.
 pytestmark = pytest.mark.xdist_group("pim-tree-lock-step")
 PLAIN = registry.variant("join", "pim-tree").operations
 LOCK_STEP = registry.variant("join", "pim-tree-lock-step").operations
-# No multiple of what is asked for ahead: the last batch is a short one.
+# No multiple of the descents requested ahead: the last batch is a short one.
 ROWS = 203 if INTERPRETED else 3_003
 WINDOWS = (3, 64, 150) if INTERPRETED else (3, 64, 700)
 
@@ -47,8 +48,8 @@ TIMING = Timing(_each_third, _add)
 def answers(operations, state, r, s, sides, every, window, mixed):
     """Return the partners of each tuple, in the order in which the index has them.
 
-    The rows arrive in feeds of `every`. Where they are `mixed`, some tuples are joined with clocks,
-    and those of some feeds enter without being joined.
+    The rows arrive in feeds of `every`. If they are `mixed`, some tuples are joined with clocks,
+    and the tuples of some feeds enter without being joined.
     """
     given, notes = make_given(2 * len(r), window), np.zeros(2, np.int64)
     step = operations.make_step(TIMING if mixed else None)
@@ -81,8 +82,8 @@ def both(window: int, two_way: bool = True, half_width: int = 30, **own):
     return tuple(each.make_state(window, half_width, **given) for each in (PLAIN, LOCK_STEP))
 
 
-# A ratio of 0.001 merges at each insertion, where nothing is found ahead; 0.06, of a window of 150,
-# in most batches.
+# A ratio of 0.001 merges at each insertion, so no descent is made ahead; 0.06, of a window of 150,
+# merges in most batches.
 @interpreted_is_enough
 @covered(
     name=("random", "tied", "drifting"),
@@ -120,7 +121,7 @@ def test_what_was_found_ahead_is_what_is_scanned():
     feed = in_turns(r, s, ROWS + AHEAD)
     lock_step_join.prepare(joiner, feed, ROWS, ROWS)
     assert windows.place[LEFT : LEFT + 2].tolist() == [AHEAD, AHEAD]
-    # From the last block on there is little to find, wherever the keys lie.
+    # A search that starts at the last block finds little, wherever the keys lie.
     stable, slot = windows.s.index.stable, int(windows.s.index.words[SLOT])
     last = nodes_at(stable, slot, levels_of(stable, slot)) - 1
     assert last > 2

@@ -1,4 +1,4 @@
-"""Round robin: a chain finds the pairs of a loop over everything, under any timing of its cores."""
+"""Round robin: a chain finds the pairs of a nested loop, under any timing of the cores."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import pytest
 
 from operators import registry
 from operators.contract import END, NOT_READY, READY, UsageError
+from operators.core.layout import LINE_WORDS
 from operators.join import round_robin
+from operators.join.chain import check_invariants, reopen
 from operators.join.family import COUNT, FOUND, State
 from operators.join.feed import NOTHING, by_time, in_turns
-from operators.join.round_robin import make_step, reopen
+from operators.join.round_robin import make_step
 
 INDEXES = [each.id for each in registry.variants("index")]
 INT32 = np.iinfo(np.int32)
@@ -34,7 +36,7 @@ def make_chain(index: str, window: int, half: int, threads: int, **more) -> Stat
 
 
 def run(chain, step, feed, order) -> list[list[int]]:
-    """Let cores take steps in some order until all have ended; return what is given out."""
+    """Let cores take steps in some order until all have ended; return the output."""
     found, ended = [], set()
     idle = 0
     while len(ended) < len(chain.threads):
@@ -74,16 +76,16 @@ def test_a_chain_finds_the_pairs_of_a_loop_over_everything(threads, name):
             random = randomness.Random(window)
             found = run(chain, make_step(index=index), in_turns(r, s, 60), random.randrange)
             assert found == wanted(r, s, window, half), (index, window)
-            round_robin.check_invariants(chain)
+            check_invariants(chain)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_order_of_steps_changes_a_pair_or_stops_the_chain(seed):
-    # Rings of one message: neighbours that cannot hand on to each other.
+    # Rings of one message: neighbours often cannot forward to each other.
     r, s, half = keys_of("random", 50)
     chain = make_chain("b-plus-tree", 13, half, 4, messages=1, partners=1)
     random = randomness.Random(seed)
-    # Some cores get far more steps than others, and now one, now another.
+    # Some cores get far more steps than others, and the favoured cores change.
     weights = [random.choice([1, 1, 5, 60]) for _ in chain.threads]
 
     def order(count: int) -> int:
@@ -94,7 +96,7 @@ def test_no_order_of_steps_changes_a_pair_or_stops_the_chain(seed):
     assert run(chain, make_step(index="b-plus-tree"), in_turns(r, s, 50), order) == wanted(
         r, s, 13, half
     )
-    round_robin.check_invariants(chain)
+    check_invariants(chain)
 
 
 def test_both_streams_pass_the_chain_without_waiting_for_each_other():
@@ -105,16 +107,34 @@ def test_both_streams_pass_the_chain_without_waiting_for_each_other():
         chain, make_step(index="nested-loop"), in_turns(r, s, 200), lambda n: next(steps) % n
     )
     assert found == wanted(r, s, 16, half)
-    # One after the other the cores take a step, core 0 two a tuple: it gives its partners out, too.
-    # If a message waited until its tuple is next, each of the 400 would take a round for each core.
+    # The cores take steps in turn; core 0 takes two for a tuple, because it also gives out the
+    # partners. If a message waited until the turn of its tuple, each of the 400 would take one
+    # round for each core.
     assert next(steps) / 8 < 2.2 * 400
+
+
+def test_who_has_handed_on_or_taken_partners_says_that_it_got_on():
+    # A tuple of S matches 6 of R, of which core 1 keeps 3: words for core 0, which has room for
+    # one.
+    keys, step = np.zeros(6, np.int32), make_step(index="nested-loop")
+    chain = make_chain("nested-loop", 8, 0, 2, partners=1)
+    feed = by_time(np.arange(6), keys, np.array([9]), keys[:1])
+    rings = chain.shared.partners.positions
+    for number in itertools.islice(itertools.cycle((1, 1, 1, 0)), 400):
+        before = rings[::LINE_WORDS].copy()
+        status = step(chain.shared, chain.threads[number], chain.output, feed)
+        if status == NOT_READY:
+            # Neither the producer's positions nor the consumer's.
+            moved = rings[::LINE_WORDS] != before
+            assert not moved[0::4].any() and not moved[2::4].any()
+    assert step(chain.shared, chain.threads[0], chain.output, feed) == END
 
 
 def test_a_chain_that_has_ended_goes_on():
     r, s, half = keys_of("random", 80)
     chain, step = make_chain("pim-tree", 20, half, 3), make_step(index="pim-tree")
     random = randomness.Random(1)
-    # Windows are filled without looking for pairs, and then the rows begin again.
+    # Windows are filled without probing, and then the rows begin again.
     filled = run(chain, step, in_turns(r, s, 30, probing=False), random.randrange)
     assert filled == [[]] * 60
     reopen(chain)
@@ -124,7 +144,7 @@ def test_a_chain_that_has_ended_goes_on():
 
 
 def wanted_by_time(times, keys, window: int, span: int, half: int) -> list[list[int]]:
-    """Return the partners of each tuple in order of arrival; of one stream, those before it."""
+    """Return the partners of each tuple in arrival order; for one stream, the earlier partners."""
     arriving = sorted((t, side, n) for side, of in enumerate(times) for n, t in enumerate(of))
     arrived, found = [0] * len(times), []
     for time, side, position in arriving:
@@ -140,7 +160,7 @@ def wanted_by_time(times, keys, window: int, span: int, half: int) -> list[list[
 
 
 def most_within(times, span: int) -> int:
-    """Return how many tuples a window of so many ticks has at most: no core has room for more."""
+    """Return the most tuples in any window of `span` ticks: no core has room for more."""
     behind = [np.arange(1, len(of) + 1) - np.searchsorted(of, of - span) for of in times]
     return max(int(each.max(initial=1)) for each in behind)
 
@@ -169,7 +189,7 @@ def test_tuples_arrive_by_time_and_leave_by_it(threads, name, streams):
         order = randomness.Random(span).randrange
         found = run(chain, make_step(index="b-plus-tree"), feed, order)
         assert found == wanted_by_time(times, keys, window, span, 6), (window, span)
-        round_robin.check_invariants(chain)
+        check_invariants(chain)
 
 
 @pytest.mark.parametrize(

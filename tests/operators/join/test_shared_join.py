@@ -1,7 +1,7 @@
-"""The parallel join finds the pairs of a loop over everything, under any timing of its threads.
+"""The parallel join finds the pairs of a nested loop, under any timing of the threads.
 
-Its indexes here are right at a glance: a tree under one lock, and a row of entries that merges. The
-join knows no more of any other index.
+The indexes here are obviously correct: a tree under one lock, and a row of entries that merges. The
+join treats every other index the same.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from tests.operators.join.running import feed_of, join, join_over, make_given, m
 
 TREE, ROW = join_over("locked-tree", LOCKED_TREE), join_over("merging-row", MERGING_ROW)
 JOINS = {each.id: each for each in (TREE, ROW)}
-# Indexes that merge: the row, and the one that is measured.
+# Indexes that merge: the row, and the measured one.
 PIM_TREE = registry.variant("join", "pim-tree-parallel")
 MERGING = {each.id: each for each in (ROW, PIM_TREE)}
-# What the join does is the same over each: over those that are measured it is compiled, here it has
-# its own corners interpreted.
+# The join behaves the same over each index: compiled tests use the measured indexes, and the join's
+# corner cases are tested here, interpreted.
 ANY_INDEX = pytest.mark.parametrize("name", compiled_few(JOINS, ()))
-# More steps than these in which no thread gets on mean that none ever will.
+# After so many steps in which no thread proceeds, the join counts as deadlocked.
 IDLE = 20_000
 
 
@@ -53,7 +53,7 @@ def run(
     feed,
     choose: Callable[[], int],
 ) -> list[list[int]]:
-    """Let a thread that `choose` names take a step, until all have ended; return what came out."""
+    """Let the thread selected by `choose` take a step, until all have ended; return the output."""
     given = make_given(feed.end_r + feed.end_s, len(state.output.partners))
     once = make_runner(step)
     ended: set[int] = set()
@@ -73,7 +73,7 @@ def run(
 
 
 def streams_of(seed: int, count: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return sides, keys and a half width: of one kind or another, by the seed."""
+    """Return sides, keys and a half width, whose kind depends on the seed."""
     random = np.random.default_rng(seed)
     kinds = {
         0: (random.integers(-(1 << 20), 1 << 20, count), 1 << 14),
@@ -111,7 +111,7 @@ def test_any_threads_and_tasks_find_the_same_pairs(name: str, seed: int):
         "threads": random.choice([1, 2, 3, 5, 16]),
         "task_size": random.choice([1, 2, 8, 21, 64]),
         "descents": random.choice(["one-by-one", "lock-step"]),
-        # Rooms that are too small for most tuples, and tasks that hardly run ahead.
+        # Buffers too small for most tuples, and tasks that hardly run ahead.
         "room": random.choice([2, 16, 1 << 15]),
         "ahead": random.choice([1, 2, 4, 0]),
     }
@@ -134,7 +134,7 @@ def test_any_threads_and_tasks_find_the_same_pairs(name: str, seed: int):
 
 
 def starving(state: State, random: randomness.Random, seen: set[int]) -> Callable[[], int]:
-    """Return a choice of threads of which one that merges hardly runs; `seen` gets its stages."""
+    """Return a choice of threads that starves merging threads; `seen` collects their stages."""
     threads = len(state.threads)
 
     def choose() -> int:
@@ -154,8 +154,8 @@ def starving(state: State, random: randomness.Random, seen: set[int]) -> Callabl
 @pytest.mark.parametrize("name", compiled_few(MERGING, ("pim-tree-parallel",)))
 @pytest.mark.xdist_group("pim-tree-parallel")
 def test_a_merging_thread_that_hardly_runs_loses_nothing(name: str, merge: str, merge_ratio: float):
-    # Tuples are held until there is no room for more, and many arrive as they are entered.
-    # Compiled, it is the contract's kernel: of larger nodes, and a window has many.
+    # Tuples are held until there is no room for more, and many arrive while these are entered. The
+    # compiled test reuses the contract's kernel: with larger nodes, and many in a window.
     window, count, fan_out = (30, 400, 4) if INTERPRETED else (200, 1_500, 32)
     operations, seen = MERGING[name].operations, set()
     for seed in range(3 if INTERPRETED else 1):
@@ -174,8 +174,8 @@ def test_a_merging_thread_that_hardly_runs_loses_nothing(name: str, merge: str, 
 @interpreted_is_enough
 @pytest.mark.parametrize("merge", ["non-blocking", "blocking"])
 def test_what_comes_as_held_tuples_are_entered_has_room(merge: str):
-    # As many are held as may be, many times what a merge is due at, and as many come while they
-    # are entered. Of ascending keys the leaves stay half empty.
+    # As many tuples are held as allowed, many times the number at which a merge is due, and as many
+    # arrive while these are entered. Ascending keys leave the leaves half empty.
     operations, seen, window = PIM_TREE.operations, set(), 2_048
     keys, sides = np.arange(3_500), np.zeros(3_500, int)
     own = {
@@ -198,13 +198,13 @@ def test_what_comes_as_held_tuples_are_entered_has_room(merge: str):
     assert found == wanted(window, 1, sides, keys, two_way=False)
     assert ENTER in seen
     if merge == "non-blocking":
-        # More than one that is held and one that is due at once would be.
+        # More than `held` tuples of one merge plus the entries that make a merge due.
         assert held + operations.cycle(state) + slack_of(1, 2) < most <= 2 * held
 
 
 @interpreted_is_enough
 def test_what_finds_no_room_is_given_out_by_its_thread():
-    # Each tuple has all of the window for partners, and a room two of them.
+    # Each tuple has the whole window as partners, but a buffer has room for two.
     operations = TREE.operations
     keys, sides = np.full(200, 7), np.arange(200) % 2
     state = operations.make_state(50, 0, threads=3, task_size=4, room=2)
@@ -223,7 +223,7 @@ def test_what_finds_no_room_is_given_out_by_its_thread():
 
 @interpreted_is_enough
 def test_a_tuple_without_results_needs_no_room():
-    # No result would fit into a room of two.
+    # No result would fit into a buffer of two.
     operations = TREE.operations
     keys, sides = np.arange(60) * 10, np.arange(60) % 2
     state = operations.make_state(50, 0, threads=1, task_size=4, room=2)
@@ -250,7 +250,7 @@ def test_threads_come_and_go_and_the_output_is_the_same(name: str, changes: tupl
     assert found == wanted(40, half_width, sides, keys)
     processed = [int(operations.seen(each)) for each in state.threads]
     assert sum(processed) == len(keys)
-    # A thread of a merging index may be busy with merges while it has a part.
+    # A thread of a merging index may be busy with merges during all of a part.
     least = 1 if name == TREE.id else 0
     assert all(each >= least for each in processed[: max(changes)]), processed
     assert not any(processed[max(changes) :]), processed
@@ -286,7 +286,7 @@ def test_an_index_without_room_ends_the_run():
 
 
 class Counting:
-    """How many entries an index has had at most, of those that were not removed."""
+    """Counts the largest number of entries that an index held at once."""
 
     def __init__(self) -> None:
         self.entries = self.most = 0
@@ -313,7 +313,7 @@ def test_what_is_indexed_and_not_removed_is_bounded(seed: int):
     sides[:] = 0
     state = counted.make_state(5, half_width, two_way=False, threads=3, task_size=2, ahead=4)
     random = randomness.Random(seed)
-    # One thread hardly runs, whatever it is at, another one as the turn comes.
+    # One thread hardly runs, whatever the phase; the slow thread changes from time to time.
     slow = [0]
 
     def choose():
@@ -337,7 +337,7 @@ def test_clocks_say_how_long_tasks_and_tuples_take():
     assert [histogram.count(each) for each in latency] == [50, 200]
     tasks, tuples = latency
     assert 0 < histogram.percentile(tasks, 50) <= histogram.largest(tasks)
-    # A task of four tuples is not over before any of them was found.
+    # A task of four tuples cannot end before a latency of any of them.
     assert histogram.largest(tuples) > histogram.smallest(tasks) > 0
     forget_latency(state)
     assert [histogram.count(each) for each in latency_of(state)] == [0, 0]

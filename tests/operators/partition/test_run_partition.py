@@ -1,4 +1,4 @@
-"""``run_partition`` over arrays: a state a key, outputs in order, and what it refuses."""
+"""``run_partition`` over arrays: one state for each key, outputs in order, and refusals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def mixed(state, word):
 
 
 def streams() -> dict[str, np.ndarray]:
-    """Return keys by what they are like."""
+    """Return streams of keys by name."""
     random = np.random.default_rng(5)
     return {
         "random": random.integers(-(1 << 50), 1 << 50, ROWS),
@@ -34,7 +34,7 @@ def streams() -> dict[str, np.ndarray]:
 
 
 def serially(keys: np.ndarray, words: np.ndarray) -> list[int]:
-    """Return the outputs as one thread makes them."""
+    """Return the outputs of a single thread."""
     states: dict[int, list[int]] = {}
     return [
         mixed(states.setdefault(key, [0, 0]), word)

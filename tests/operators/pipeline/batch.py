@@ -1,7 +1,6 @@
-"""The five queries as one would write them over whole tables, with pandas.
+"""The five queries written over whole tables with pandas.
 
-Nothing is shared with the pipelines but their constants: groups, joins and windows in place of
-records and states.
+They share only constants with the pipelines: groups, joins and windows replace records and states.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def top(counts: pd.DataFrame, most: int) -> pd.DataFrame:
 
 
 def pair_counts(items: pd.DataFrame, group: list[str]) -> pd.DataFrame:
-    """Return how often each pair i < j stands in one group, from its different items."""
+    """Return how often each pair i < j of distinct items occurs in one group."""
     distinct = items[[*group, "item"]].drop_duplicates()
     both = distinct.merge(distinct, on=group, suffixes=("_i", "_j"))
     both = both[both["item_i"] < both["item_j"]]
@@ -114,7 +113,8 @@ def query_15(
     found = []
     for category, own in sales.groupby("category"):
         days = own.groupby("day")["paid"].agg(["sum"]).reset_index()
-        # A day ends with the first line of the category's next one; the last ones at the end.
+        # A day's range ends at the category's first line of the next day; the last one at the
+        # input's end.
         begins = own.drop_duplicates("day").index.to_list()
         ends = [*begins[1:], len(records) + category]
         x, y = days["day"].to_numpy(), days["sum"].to_numpy()

@@ -1,4 +1,4 @@
-"""How tests run a pipeline: by the kernels of its bench, which each query is compiled into once."""
+"""Runners of pipelines in tests: the bench's kernels, into which each query is compiled once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from operators.pipeline.loops import Functions, make_serial_loop
 from operators.pipeline.run import workers_of
 from operators.pipeline.serial import serial_state_of
 from operators.pipeline.state import COUNT, PipelineState, Setting, make_state
-from operators.running import crew
+from operators.running import run_threads
 
 FAILURES = registry.family("pipeline").failures
 
@@ -40,16 +40,17 @@ def kept(state: PipelineState, words: int) -> list[tuple[int, ...]]:
     return [tuple(map(int, row)) for row in state.sink.kept[: count * words].reshape(-1, words)]
 
 
-def run_state(functions: Functions, state: PipelineState, workers: int) -> None:
-    """Run workers to the end, as a bench does; raises as ``crew.run`` does."""
+def run_state(functions: Functions, state: PipelineState, workers: int, **limits: float) -> None:
+    """Run workers to the end, with the limits and errors of ``run_threads.run``."""
     roles = workers_of(functions, state, workers)
-    crew.run(roles, pin=False, expected_seconds=0.1, limit_seconds=60, failures=FAILURES)
+    limits = {"limit_seconds": 60, **limits}
+    run_threads.run(roles, pin=False, expected_seconds=0.1, failures=FAILURES, **limits)
 
 
 def run_in_threads(
     functions: Functions, records: np.ndarray, outputs: int, **given
 ) -> list[tuple[int, ...]]:
-    """Run a pipeline with workers and return what came out."""
+    """Run a pipeline with workers and return the outputs."""
     state = state_of(functions.pipeline, records, outputs, **given)
     run_state(functions, state, given.get("workers", 1))
     return kept(state, functions.pipeline.operators[-1].outputs)
@@ -58,7 +59,7 @@ def run_in_threads(
 def run_serial_kernel(
     functions: Functions, records: np.ndarray, outputs: int
 ) -> list[tuple[int, ...]]:
-    """Run a pipeline serially, compiled, and return what came out."""
+    """Run a pipeline serially, compiled, and return the outputs."""
     state = state_of(functions.pipeline, records, outputs, partitions=1)
     out = np.zeros(1, dtype=np.int64)
     make_serial_loop(functions)(serial_state_of(state), out)

@@ -1,6 +1,6 @@
-"""The five queries: their functions give what a batch over whole tables gives.
+"""The five queries: their functions agree with a batch computation over whole tables.
 
-That a serial kernel and workers give what the functions do is the bench's to show
+The bench's tests show that a serial kernel and workers agree with the functions
 (`tests/experiments/families/pipeline/test_pipeline_bench.py`).
 """
 
@@ -48,7 +48,7 @@ def clicks(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def case(query: str, seed: int):
-    """Return a query over random data: its pipeline, the records, and what must come out."""
+    """Return a query over random data: the pipeline, the records, and the expected outputs."""
     if query == "q1":
         lines, categories = sales(seed, days=1)
         pipeline = q1.make(categories, ROWS, 4096)
@@ -97,7 +97,7 @@ def test_query_3_has_room_for_as_many_views_as_it_is_told_and_no_more():
 
 
 def test_query_3_gives_an_item_room_for_the_views_before_its_own_purchases():
-    # Of a hundred items, all of a category that counts, one was bought once and one very often.
+    # Of a hundred items, all in a category that counts, one was bought once and one very often.
     categories = np.ones(100, dtype=np.int64)
     records = np.full((1 + 500, 5), MISSING, dtype=np.int64)
     records[:, [q2.USER, q2.SALE]] = 1
@@ -105,7 +105,8 @@ def test_query_3_gives_an_item_room_for_the_views_before_its_own_purchases():
     most = q3.most_of(records, categories)
     assert most[[6, 7, 8]].tolist() == [1, q3.LAST, 100]
     starts = q3.make(categories, 2, most).operators[2].row_starts
-    # Places for twice as many, to a power of two, each with an entry of two words; and their count.
+    # Slots for twice as many entries, rounded up to a power of two, two words each; and their
+    # count.
     assert (starts[7] - starts[6], starts[8] - starts[7], starts[9] - starts[8]) == (5, 33, 513)
 
 
@@ -118,7 +119,25 @@ def test_query_3_has_a_state_of_its_purchases_and_not_of_items_times_the_worst_i
     most = np.clip(q3.LAST * times, 1, np.count_nonzero(np.isin(categories, (1, 2, 3))))
     pipeline = q3.make(categories, 100_000, most)
     pipeline.check()
-    # An entry has two words, and there are less than four places for each.
+    # An entry has two words, and there are fewer than four slots for each.
     starts = pipeline.operators[2].row_starts
     assert starts[-1] <= 2 * 4 * q3.LAST * times.sum()
     assert items * np.diff(starts).max() > 20 * starts[-1]
+
+
+def test_the_most_viewed_items_are_thirty_by_count_and_then_by_item():
+    chance = np.random.default_rng(5)
+    for entries in (0, 1, 2, q3.TOP - 1, q3.TOP, q3.TOP + 1, 200):
+        items = chance.permutation(10 * entries)[:entries]
+        # Few counts: most places are decided by the item.
+        counts = chance.integers(1, 4, entries)
+        best_first = np.lexsort((items, -counts))
+        wanted = [[7, items[at], counts[at]] for at in best_first[: q3.TOP]]
+        for order in (np.arange(entries), best_first, best_first[::-1]):
+            state = np.zeros(1 + 2 * entries, dtype=np.int64)
+            state[0] = entries
+            state[1::2], state[2::2] = items[order], counts[order]
+            out = np.zeros(3 * q3.TOP, dtype=np.int64)
+            found = q3.most_viewed(7, state, out)
+            assert out[: 3 * found].reshape(-1, 3).tolist() == wanted
+            assert not out[3 * found :].any()

@@ -1,4 +1,4 @@
-"""Running a pipeline of one's own: what comes out, and what is refused."""
+"""Running a user-defined pipeline: the outputs, and refusals."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The dynamic runtime: whatever the workers, queues, buffers and schedulers, a serial run's output.
+"""The dynamic runtime: the output of a serial run with any workers, queues, buffers, schedulers.
 
-The pipeline here is the paper's figure 1 and more: five operators of all kinds, with none, one and
-several outputs a record, a table of keys, and flushes.
+The pipeline here extends the paper's figure 1: five operators of all kinds, with zero, one and
+several outputs for a record, a table of keys, and flushes.
 """
 
 from __future__ import annotations
@@ -27,21 +27,23 @@ from operators.pipeline.declare import (
 )
 from operators.pipeline.loops import Functions
 from operators.pipeline.reference import run_serially
+from operators.pipeline.stage import BLOCKED
 from operators.pipeline.state import GO, MARKERS, Setting, chain, deliver
-from operators.running import crew
+from operators.running import run_threads
 from tests.operators.pipeline import running
 from tests.operators.pipeline.running import run_in_threads, run_serial_kernel
 
 ROWS = 60 if INTERPRETED else 400
 PHONES = 50
 FAR_AWAY, LOST = 10_001, -7
+NO_PHONE = 1 << 41
 
 
 @inlined
 def near(call, state, out):
-    """Keep the calls of four areas in five: phone and place. There is no area below 0.
+    """Keep the calls of four areas in five: phone and place. Areas are not negative.
 
-    Of an area far away it answers two outputs, and may make one; of one further away it raises.
+    For a far area it answers two outputs, although one is allowed; for a farther one it raises.
     """
     if call[0] > FAR_AWAY:
         raise ValueError("no such area")
@@ -58,13 +60,15 @@ def near(call, state, out):
 
 @inlined
 def phone_of(call):
-    """Return the phone."""
+    """Return the phone; raise for a word that is not a phone."""
+    if call[0] >= NO_PHONE:
+        raise ValueError("no such phone")
     return call[0]
 
 
 @inlined
 def moved(call, state, out):
-    """Say how far a phone moved since its last call. State: calls, last place."""
+    """Put out the distance a phone moved since the previous call. State: calls, last place."""
     state[0] += 1
     out[0] = call[0]
     out[1] = call[1] - state[1]
@@ -75,7 +79,7 @@ def moved(call, state, out):
 
 @inlined
 def calls_of(key, state, out):
-    """Say how many calls a phone made; of one that got lost it answers what it may not."""
+    """Put out a phone's number of calls; for a lost phone the answer breaks the limit."""
     if state[0] == 0:
         return 0
     if state[1] == LOST:
@@ -90,7 +94,7 @@ def calls_of(key, state, out):
 
 @inlined
 def fanned_out(call, state, out):
-    """Put out none to three records."""
+    """Put out zero to three records."""
     for place in range(3):
         out[2 * place] = call[0] + place
         out[2 * place + 1] = call[1]
@@ -202,7 +206,7 @@ def test_every_marker_comes_out_and_the_middle_ones_are_kept():
 
 
 def test_latency_from_the_due_time_is_that_of_the_marker_s_own_record():
-    # One record a second, which began to be due a hundred seconds ago; a marker on each third.
+    # One record each second, the first due a hundred seconds ago; a marker on every third.
     state = running.state_of(PIPELINE, CALLS[:60], 1, marker_every=3, period_ns=1e9)
     state.pace.words[GO] = now() - 100 * 10**9
     for number in range(20):
@@ -215,7 +219,7 @@ def test_latency_from_the_due_time_is_that_of_the_marker_s_own_record():
 
 
 def test_bare_markers_behind_a_filter_count_for_no_estimate_of_the_scheduler():
-    # One call in a hundred is near, and a marker is on each.
+    # One call in a hundred is near, and each has a marker.
     rows = np.zeros((10 * ROWS, 3), dtype=np.int64)
     rows[::100] = (1, 3, 5)
     passed = len(rows[::100])
@@ -230,20 +234,22 @@ def test_bare_markers_behind_a_filter_count_for_no_estimate_of_the_scheduler():
         assert state.sink.words[MARKERS] == len(rows)
         assert look(state.board, 0, INPUTS) == len(rows)
         assert look(state.board, 0, OUTPUTS) == look(state.board, 1, INPUTS) == passed
-        # Each call that comes to it makes it put one out; and it puts out what it counted, at last.
+        # Each incoming call produces an output; the flush at the end adds the count.
         assert look(state.board, 1, SELECTIVITY) == ONE
 
 
 def test_a_table_without_room_ends_the_run():
     small = PIPELINE.operators[3]._replace(table_rows=2)
     pipeline = PIPELINE._replace(operators=(*PIPELINE.operators[:3], small, PIPELINE.operators[4]))
-    with pytest.raises(crew.RunFailed, match="a partition counts more keys than its table has"):
+    with pytest.raises(
+        run_threads.RunFailed, match="a partition counts more keys than its table has"
+    ):
         run_in_threads(Functions(pipeline), CALLS, len(WANTED), partitions=1)
 
 
 def test_a_function_without_room_ends_the_run():
     refused = np.concatenate([CALLS[:5], [[-1, 0, 0]], CALLS[5:]])
-    with pytest.raises(crew.RunFailed, match="an operator's state has no room for a record"):
+    with pytest.raises(run_threads.RunFailed, match="an operator's state has no room for a record"):
         run_in_threads(FUNCTIONS, refused, len(WANTED), workers=2)
     with pytest.raises(UsageError, match="operator 'near': its state has no room"):
         run_serially(PIPELINE, refused)
@@ -254,7 +260,7 @@ def test_a_function_without_room_ends_the_run():
 def test_a_key_that_its_operator_does_not_have_ends_the_run(phone, split):
     wrong = CALLS.copy()
     wrong[ROWS // 2] = 1, phone, 0
-    with pytest.raises(crew.RunFailed, match="key is below 0, or not below its `keys`"):
+    with pytest.raises(run_threads.RunFailed, match="key is below 0, or not below its `keys`"):
         run_in_threads(FUNCTIONS, wrong, len(WANTED), workers=2, setting=Setting(0, 0, split))
     with pytest.raises(AssertionError, match="answered -5"):
         run_serial_kernel(FUNCTIONS, wrong, len(WANTED))
@@ -264,7 +270,7 @@ def test_a_key_that_its_operator_does_not_have_ends_the_run(phone, split):
 
 def test_more_outputs_than_there_may_be_end_the_run():
     wrong = np.concatenate([CALLS[:5], [[FAR_AWAY, 0, 0]], CALLS[5:]])
-    with pytest.raises(crew.RunFailed, match="more outputs of a record than its `most`"):
+    with pytest.raises(run_threads.RunFailed, match="more outputs of a record than its `most`"):
         run_in_threads(FUNCTIONS, wrong, len(WANTED), workers=2)
     with pytest.raises(AssertionError, match="answered -6"):
         run_serial_kernel(FUNCTIONS, wrong, len(WANTED))
@@ -279,7 +285,7 @@ def test_more_outputs_than_there_may_be_end_the_run():
 def test_a_flush_that_fails_ends_the_run(place, status, told):
     wrong = np.concatenate([CALLS, [[1, 3, place]]])
     for workers in (1, 2):
-        with pytest.raises(crew.RunFailed, match=told):
+        with pytest.raises(run_threads.RunFailed, match=told):
             run_in_threads(FUNCTIONS, wrong, len(WANTED) + 9, workers=workers)
     with pytest.raises(AssertionError, match=f"answered {status}"):
         run_serial_kernel(FUNCTIONS, wrong, len(WANTED) + 9)
@@ -289,8 +295,33 @@ def test_a_flush_that_fails_ends_the_run(place, status, told):
 
 def test_a_function_that_raises_ends_the_run():
     wrong = np.concatenate([CALLS[:5], [[FAR_AWAY + 1, 0, 0]], CALLS[5:]])
-    with pytest.raises(crew.RunFailed, match=r"worker \d failed: ValueError: no such area"):
+    with pytest.raises(run_threads.RunFailed, match=r"worker \d failed: ValueError: no such area"):
         run_in_threads(FUNCTIONS, wrong, len(WANTED), workers=2)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("buffer", [0, 1])
+def test_a_key_that_raises_ends_the_run_and_leaves_no_lock_taken(buffer, workers):
+    # Once, the sender computed a record's key while holding the mutex, and other workers about to
+    # send waited for it. All workers are busy only in the middle of a long stream.
+    wrong = np.tile(CALLS, (1 if INTERPRETED else 200, 1))
+    wrong[3 * len(wrong) // 4] = 1, NO_PHONE, 0
+    for _ in range(1 if INTERPRETED else 5):
+        with pytest.raises(
+            run_threads.RunFailed, match=r"^worker \d failed: ValueError: no such phone$"
+        ):
+            run_in_threads(FUNCTIONS, wrong, len(WANTED), workers=workers,
+                           setting=Setting(0, buffer, 0))  # fmt: skip
+    agree(workers, 16, 5, 0, buffer, 0)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_workers_that_look_in_vain_make_no_progress(workers):
+    state = running.state_of(PIPELINE, CALLS, len(WANTED), workers=workers)
+    # Falsely marked as having no room for outputs: no worker is ever sent there.
+    state.stages[0].words[BLOCKED] = 1
+    with pytest.raises(run_threads.Stalled, match=r"worker 0 at 0 \(sent nowhere\)"):
+        running.run_state(FUNCTIONS, state, workers, stall_seconds=0.3, limit_seconds=10)
 
 
 def test_nothing_comes_of_nothing_but_what_is_flushed():
@@ -344,7 +375,7 @@ def test_a_chain_calls_the_function_of_a_place():
 
         return answer
 
-    # The compiler's own calls nest to their limit: a chain of 40 is halved, and halved again.
+    # The compiler's calls nest up to a limit: a chain of 40 is halved, and halved again.
     for length in (3, 40):
         call = chain([answering(7 * place) for place in range(length)])
         found = kernel(lambda place, offset, call=call: call(place, offset))

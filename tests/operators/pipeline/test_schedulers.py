@@ -1,4 +1,4 @@
-"""The five heuristics on boards made by hand, and what the board makes of reports."""
+"""The five heuristics on hand-made boards, and the board's treatment of reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHOICES = [lp.choose, qst.choose, et.choose, ct.choose, ct_as_printed.choose]
 
 
 def board_of(*operators: dict, capacity: int = 100):
-    """Return a board: of each operator the words that are not as at the beginning."""
+    """Return a board, given the words of each operator that differ from the initial ones."""
     board = make_board(len(operators), slice_ns=1_000, window_ns=10_000, capacity=capacity)
     names = {"waiting": WAITING, "workers": WORKERS, "cost": COST, "window": IN_WINDOW}
     for place, given in enumerate(operators):
@@ -64,7 +64,7 @@ def test_qst_takes_the_earliest_whose_output_queue_is_below_its_threshold():
 def test_qst_s_threshold_is_at_least_one_where_nothing_comes_out():
     assert qst.choose(board_of({"selectivity": 0.0}, {"schedulable": False, "waiting": 0})) == 0
     stopped = ({"selectivity": 0.0}, {"schedulable": False, "waiting": 1})
-    # Above it, and nobody else may work: better than to stop.
+    # Above the threshold, but no other operator is schedulable: better than to stop.
     assert qst.choose(board_of(*stopped)) == 0
 
 
@@ -76,12 +76,12 @@ def test_et_takes_the_longest_worklist_by_time_over_workers():
 
 
 def test_ct_takes_the_lowest_throughput_in_tuples_of_the_pipeline():
-    # A tenth reaches the second operator, so that the same time there is ten times the tuples.
+    # A tenth reaches the second operator, so that the same time there covers ten times the tuples.
     given = ({"cost": 10, "window": 500, "selectivity": 0.1}, {"cost": 10, "window": 100})
     assert ct.choose(board_of(*given)) == 0
     late = ({"cost": 10, "window": 500, "selectivity": 0.1}, {"cost": 10, "window": 40})
     assert ct.choose(board_of(*late)) == 1
-    # A worker that is there counts for the slice that it stays.
+    # A worker already present counts for the rest of the slice.
     there = ({"cost": 10, "window": 500, "selectivity": 0.1},
              {"cost": 10, "window": 40, "workers": 1})  # fmt: skip
     assert ct.choose(board_of(*there)) == 0

@@ -1,4 +1,4 @@
-"""``run_reorder`` over arrays: a parallel map in order, and what it refuses."""
+"""``run_reorder`` over arrays: a parallel map in order, and refusals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = np.random.default_rng(1).integers(-(1 << 40), 1 << 40, 500)
 
 
 def collatz(word):
-    """Return how many steps lead to 1, or nothing below 1; some words take a hundred, some none."""
+    """Return the number of steps to 1, or -1 below 1; some words take a hundred, some none."""
     steps = -1 if word < 1 else 0
     while word > 1:
         word = word // 2 if word % 2 == 0 else 3 * word + 1

@@ -1,4 +1,4 @@
-"""The loops of threads: input threads over a tiny operator, and turns that answer by a script."""
+"""The loops of threads: input threads over a tiny operator, and turns with scripted answers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from operators.contract import (
 from operators.core.atomics import RELEASE, now, store
 from operators.core.jit import inlined, kernel
 from operators.core.layout import aligned_words
-from operators.running import control, crew
-from operators.running.crew import Counts, Role, RunFailed
+from operators.running import control, run_threads
 from operators.running.drivers import make_driver, make_input_loop, make_insist, make_visit
+from operators.running.run_threads import Counts, Role, RunFailed
 from operators.running.schedule import CLOSED_LOOP, at_times, every
 from tests.experiments.recorder import (
     CLOSED,
@@ -47,7 +47,7 @@ def run(state, feed, total, schedule=CLOSED_LOOP, **keywords):
         ),
     ]
     limits = {"expected_seconds": 0.1, "limit_seconds": 60.0, **keywords}
-    return crew.run(roles, pin=False, failures={OUT_OF_ORDER: "too early"}, **limits)
+    return run_threads.run(roles, pin=False, failures={OUT_OF_ORDER: "too early"}, **limits)
 
 
 def test_each_tuple_is_offered_once_until_taken_and_the_stream_is_closed():
@@ -81,7 +81,7 @@ def test_no_tuple_is_offered_before_it_is_due_and_the_schedule_does_not_shift():
     due = outcome.go_ns + np.arange(200) * period
     late = seen(state)[:, 3] - due
     assert (late >= 0).all()
-    # A late tuple delays none but itself and those due meanwhile: on any machine some are on time.
+    # A late tuple delays only itself and those due meanwhile: on any machine some are on time.
     assert late.min() < period
     assert outcome.seconds >= 199 * period / 1e9
     assert outcome.words(control.LATEST_NS, [1])[0] >= late.min()
@@ -133,7 +133,7 @@ def test_time_without_room_is_counted_as_blocked():
             (state, 0, feed_of(range(50)), 50, CLOSED_LOOP),
         ),
     ]
-    outcome = crew.run(roles, pin=False, expected_seconds=0.1, limit_seconds=60.0)
+    outcome = run_threads.run(roles, pin=False, expected_seconds=0.1, limit_seconds=60.0)
     assert outcome.words(control.BLOCKED_NS, [1])[0] > 30 * 200_000
 
 
@@ -164,13 +164,13 @@ def test_waiting_for_a_due_time_is_no_stall():
 
 
 class Script(NamedTuple):
-    """The answers of a turn, one after the other, and how often it was asked."""
+    """The answers of a turn in sequence, and the number of calls so far."""
 
     answers: np.ndarray
-    words: np.ndarray  # turns taken; what `finish` was given: its status and what the turn kept
+    words: np.ndarray  # turns taken; the arguments of `finish`: the status and the turn's state
 
 
-STOPS = 77  # the turn that answers so tells everyone to stop, and says that it worked
+STOPS = 77  # a turn with this answer stops all threads, and reports that it worked
 
 
 @inlined
@@ -199,7 +199,7 @@ VISIT = make_visit(turn, begin, finish)
 
 
 def enter(kernel, *answers):
-    """Enter a kernel whose turns answer so; return its answer, its script and its control words."""
+    """Enter a kernel whose turns answer so; return the answer, the script and the control words."""
     words = control.make_control(1)
     words[control.GO] = 1
     script = Script(np.array(answers, dtype=np.int64), aligned_words(8))
@@ -231,7 +231,7 @@ def test_a_visit_hands_the_answer_to_its_caller_and_fails_nobody():
     answer, (turns, status, kept), words = enter(VISIT, READY, NOT_READY, ROWS_FULL)
     assert (answer, turns, status, kept) == (ROWS_FULL, 3, ROWS_FULL, 1_003)
     assert words[control.block(0) + control.FAILURE] == words[control.STOP] == 0
-    # Its thread has not ended: it is entered again.
+    # The thread has not ended: it is entered again.
     assert words[control.block(0) + control.STATE] != control.DONE
 
 

@@ -1,4 +1,4 @@
-"""A Ctrl-C that falls into a callback of C, as LLVM's are: Python drops it, and it comes again."""
+"""A Ctrl-C during a C callback, such as LLVM's: Python drops it, and it is raised again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from operators.running.interrupts import interrupts_kept
 
 
 def drop(error: BaseException) -> None:
-    """Raise `error` in a callback of C, where nobody can catch it."""
+    """Raise `error` in a C callback, where it cannot be caught."""
 
     def fail():
         raise error

@@ -1,8 +1,7 @@
-"""What the entry points for arrays share: arguments that are refused, and compiling first."""
+"""Common parts of the entry points for arrays: refused arguments, and compilation in advance."""
 
 from __future__ import annotations
 
-import doctest
 import weakref
 
 import numpy as np
@@ -11,16 +10,10 @@ import pytest
 from operators.contract import UsageError
 from operators.core.atomics import RELAXED, load
 from operators.core.user_functions import user_function
-from operators.running import library
 from operators.running.control import STOP, end, fail, meet
-from operators.running.crew import Role, RunFailed
 from operators.running.library import checked_integers, checked_times, run_to_the_end
+from operators.running.run_threads import Role, RunFailed
 from tests.sorted_streams import KINDS, sorted_streams
-
-
-def test_the_examples_are_true():
-    tried = doctest.testmod(library)
-    assert tried.attempted > 2 and tried.failed == 0
 
 
 def test_arrays_come_back_as_kernels_take_them():

@@ -1,23 +1,30 @@
-"""Which Java Spark gets, with the system's Java there and hidden, and that it starts on both.
+"""Which Java Spark uses, with the system's Java present and hidden, and that both start.
 
-Java runtimes are played by small shell scripts that answer as Java does. Here Spark starts on the
-Java found first; `test_generate.py` hides the system's Java and starts it on the packaged one.
+Small shell scripts that answer like Java stand in for Java runtimes. Here Spark starts on the Java
+found first; `test_generate.py` hides the system's Java and starts Spark on the packaged one.
 """
 
 from __future__ import annotations
 
+import gc
+import os
 import signal
 import stat
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from operators.contract import UsageError
+from operators.core.sources import ROOT, cache_folder
 from operators.running import java
+from operators.running import spark_session as starting
 from operators.running.java import VECTOR_MODULE, java_home, probe, wrap_java
 from operators.running.spark_session import _own_ctrl_c, spark_session
+from operators.running.spark_settings import CHECKPOINTING
 
 FAKE_JAVA = """\
 #!/bin/sh
@@ -32,7 +39,7 @@ echo "    java.specification.version = {version}" >&2
 
 
 def fake_java(folder: Path, version: str, vector: str = "yes") -> Path:
-    """Make a runtime's folder; returns it."""
+    """Make a runtime's folder, and return it."""
     java = folder / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(FAKE_JAVA.format(home=folder, version=version, vector=vector))
@@ -127,22 +134,25 @@ def test_wrapper_goes_to_a_temporary_folder_when_the_cache_cannot_be_written(tmp
     assert wrap_java(tmp_path / "home").parent == tmp_path / "millrace-java-"
 
 
-@pytest.mark.parametrize("master", ["", "yarn", "local[0]", "local[x]", "spark://host"])
-def test_unknown_master_is_refused_before_java_starts(master):
-    with pytest.raises(UsageError, match="give one of these"):
-        spark_session(master)
-
-
 def test_session_is_quiet_and_bound_to_this_machine(spark):
     conf = spark.sparkContext.getConf()
     assert conf.get("spark.driver.bindAddress") == "127.0.0.1"
     assert conf.get("spark.ui.enabled") == "false"
+    assert "PYSPARK_PYTHON" not in os.environ
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert spark_session("local[2]") is spark
 
 
+def test_a_checkpoint_is_written_without_asking_programs_for_links(spark, tmp_path):
+    jvm, conf = spark._jvm, spark._jsparkSession.sessionState().newHadoopConf()
+    path = jvm.org.apache.hadoop.fs.Path(f"file:{tmp_path}")
+    managers = jvm.org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+    manager = managers.create(path, conf).getClass().getName()
+    assert manager == f"{CHECKPOINTING}.FileSystemBasedCheckpointFileManager"
+
+
 def test_ctrl_c_stays_what_it_was(spark):
-    # Spark puts a handler of its own in place, which fails once the session has ended.
+    # Spark installs a signal handler that fails once the session has ended.
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -157,3 +167,73 @@ def test_spark_starts_on_the_java_found_first(spark):
     home = Path(version.collect()[0][0]).resolve()
     found, origin = java_home()
     assert origin.endswith("wrapped") or found.resolve() == home
+
+
+def test_python_on_executors_is_ours_and_finds_our_modules_and_kernels(spark):
+    def looked(batches):
+        import operators
+
+        for batch in batches:
+            count = len(batch)
+            kernels = os.environ["NUMBA_CACHE_DIR"]
+            seen = [sys.executable, operators.__file__, kernels, sys.flags.hash_randomization]
+            yield pa.RecordBatch.from_pydict({"seen": [str(seen)] * count})
+
+    (row,) = spark.range(0, 1, 1, 1).mapInArrow(looked, "seen string").collect()
+    ours = [sys.executable, str(ROOT / "operators" / "__init__.py"), str(cache_folder())]
+    assert row.seen.startswith(str(ours)[:-1])
+
+
+def test_a_session_that_cannot_start_says_why_after_java_has_ended(monkeypatch):
+    ended = []
+
+    class AsksJava(Exception):
+        def __str__(self):
+            if ended:
+                raise ConnectionRefusedError(111, "Connection refused")
+            return ": java.net.UnknownHostException: namenode.invalid\n\tat a stack"
+
+    class Fails:
+        _gateway = None
+
+        def __init__(self, **_):
+            raise AsksJava
+
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+    monkeypatch.setattr("pyspark.SparkContext", Fails)
+    monkeypatch.setattr(starting, "_gateway", lambda *_: None)
+    monkeypatch.setattr(starting, "stop_spark", lambda: ended.append(True))
+    with pytest.raises(UsageError, match="master 'local': UnknownHostException: namenode.invalid;"):
+        spark_session("local")
+    assert ended
+
+
+BROKEN_JAVA = """\
+#!/bin/sh
+echo "Error occurred during initialization of VM"
+echo "Could not reserve enough space for 4194304KB object heap"
+exit 1
+"""
+
+
+def test_java_that_gets_no_memory_is_one_line(monkeypatch, tmp_path):
+    # Java prints this to standard output, not to standard error.
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(BROKEN_JAVA)
+    java.chmod(0o755)
+    monkeypatch.setattr("pyspark.SparkContext._gateway", None)
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+    monkeypatch.setattr(starting, "java_home", lambda: (tmp_path, "a small Java"))
+    with pytest.raises(UsageError) as caught:
+        spark_session("local")
+    said = str(caught.value)
+    assert said == (
+        f"Spark does not start on a small Java ({tmp_path}): Could not reserve enough space for"
+        " 4194304KB object heap; give the driver less memory, or end other programs"
+    )
+    # When Java does not answer, pyspark leaves the pipe to the garbage collector.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        del caught
+        gc.collect()

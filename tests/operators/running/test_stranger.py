@@ -1,6 +1,6 @@
-"""What a stranger hangs on from outside: an operator on our threads, and a carrier of their own.
+"""External extensions: an operator on Millrace's threads, and an operator carrier.
 
-Each is one folder on Python's path and edits nothing here.
+Each is one folder on Python's path and edits nothing in the repository.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DOUBLES = [2 * value for value in VALUES]
 
 
 def run(program: str, folder: Path):
-    """Run a program in a process of its own that finds the toys, and return what it prints."""
+    """Run a program in a separate process that finds the toys, and return the printed answer."""
     path = os.pathsep.join([str(TOYS), str(ROOT)])
     ended = subprocess.run(
         [sys.executable, "-W", "error", "-c", f"import json\n{program}"],
@@ -55,7 +55,7 @@ for values in np.array_split(np.array({VALUES}), 3):
 carrier.end(1)
 print(json.dumps([kept, carrier.state.results[: carrier.state.taken[1]].tolist()]))
 """
-    # State is kept from batch to batch, and each batch is processed before the next one comes.
+    # State is kept from batch to batch, and each batch is processed before the next one arrives.
     assert run(program, tmp_path) == [[167, 334, 500], DOUBLES]
 
 

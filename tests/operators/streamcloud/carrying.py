@@ -1,4 +1,4 @@
-"""Plans over rows, as the reference takes them: on any carrier, in any batching."""
+"""Plans over rows in the reference's form: on any carrier, in any batching."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _DTYPES = {INT64: np.int64, DOUBLE: np.float64}
 
 
 def on_threads(capacity: int = threads.CAPACITY) -> Carrier:
-    """Return the carrier of threads whose channels hold so many rows."""
+    """Return the carrier of threads whose channels hold `capacity` rows."""
     return lambda parts: threads.run(parts, capacity)
 
 
 def on_one_thread(seed: int | None = None) -> Carrier:
-    """Return the carrier of one thread: all that waits in one step, or, by a seed, whatever."""
+    """Return the carrier of one thread: all waiting rows in a step or, by a seed, random steps."""
     if seed is None:
         return serial.run
     random = Random(seed)
@@ -37,7 +37,7 @@ def on_one_thread(seed: int | None = None) -> Carrier:
 
 
 def shuffling(random: Random) -> serial.Batching:
-    """Return a batching that takes some of what waits, of senders in any order, in any steps."""
+    """Return a batching that takes some waiting rows, of senders in any order, in any steps."""
 
     def batching(waiting):
         left = list(waiting)
@@ -45,7 +45,7 @@ def shuffling(random: Random) -> serial.Batching:
         for _ in range(random.randint(0, len(left))):
             senders = sorted({(row.side, row.sender) for row in left})
             sender = random.choice(senders)
-            # The oldest of this sender: its own rows keep their order.
+            # The sender's oldest row: rows of one sender keep their order.
             row = next(each for each in left if (each.side, each.sender) == sender)
             left = [each for each in left if each is not row]
             taken.append(row)
@@ -60,7 +60,7 @@ def shuffling(random: Random) -> serial.Batching:
 
 
 def columns_of(node: Input, rows: Sequence[Row]) -> dict[str, np.ndarray]:
-    """Return the rows of a stream as columns, by their names outside."""
+    """Return the rows of a stream as columns, by their external names."""
     return {
         node.time if name == TIME else name: np.array(
             [row[place] for row in rows], dtype=_DTYPES.get(kind, object)
@@ -94,7 +94,7 @@ def plan_of(
     instances: Any = 1,
     **more: Any,
 ) -> Plan:
-    """Return the plan of a query over so many streams."""
+    """Return the plan of a query over the given numbers of streams."""
     counts = {name: len(found) for name, found in streams.items()}
     return compile_query(query, strategy, instances, streams=counts, **more)
 
@@ -106,7 +106,7 @@ def parts_of(plan: Plan, streams: Streams, blob: int = 3, until: int | None = No
 
 
 def carried(plan: Plan, streams: Streams, carrier: Carrier, blob: int = 3) -> dict[str, list[Row]]:
-    """Return the rows of each output of a plan that runs to its end."""
+    """Return the rows of each output of a plan that runs to completion."""
     parts = parts_of(plan, streams, blob)
     carrier(parts)
     assert parts.closed

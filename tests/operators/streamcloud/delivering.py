@@ -1,7 +1,7 @@
-"""A plan whose rows arrive in any order, in any steps, some of them twice, between loads and saves.
+"""A plan whose rows arrive in any order and steps, some of them twice, between loads and saves.
 
-It is no carrier: stage by stage, each instance is given all that it will ever get. So nothing is
-asked but what comes out of an instance whatever way its rows come in.
+This is not a carrier: stage by stage, each instance is given all of its input. So only the output
+of an instance under any arrival of rows is tested.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ from operators.streamcloud.plan import OUT, Plan
 from operators.streamcloud.reference import Row as Tuple
 from operators.streamcloud.rows import END, Row, empty_batch, joined, pack, unpack, words_of
 from operators.streamcloud.schema import DOUBLE, TEXT, Schema
+from operators.streamcloud.segments import Head, cut, pack_head, unpack_head, whole
 
-# By whether it is an output, name, and number of the instance.
+# Key: whether it is an output, name, and number of the instance.
 Mail = dict[tuple[bool, str, int], list[Row]]
+# The head of a state, and all segments until then.
+Versions = list[tuple[Head | None, dict[int, bytes | None]]]
 
 
 def codes_of(plan: Plan, streams: Mapping[str, Sequence[Sequence[Tuple]]]) -> dict[str, int]:
@@ -46,7 +49,7 @@ def codes_of(plan: Plan, streams: Mapping[str, Sequence[Sequence[Tuple]]]) -> di
 def batch_of(
     schema: Schema, rows: Sequence[Tuple], source: int, first: int, codes: Mapping[str, int]
 ) -> np.ndarray:
-    """Return tuples of a stream as a batch; the first has a position."""
+    """Return tuples of a stream as a batch; the first tuple has position `first`."""
     words = empty_batch(2 + len(schema.columns)) if not rows else np.array(
         [
             [row[0], source, position,
@@ -78,10 +81,10 @@ def delivered(
     ----------
     plan : Plan
     streams : mapping of str to sequence of sequence of rows
-        As the reference takes them.
+        In the reference's form.
     random : Random
     saving : bool
-        Whether now and then a new instance goes on from what one has saved.
+        Whether new instances sometimes continue from the saved state of others.
     """
     codes = codes_of(plan, streams)
     mail: Mail = defaultdict(list)
@@ -94,18 +97,29 @@ def delivered(
     for stage in plan.stages:
         for number in range(stage.instances):
             instance = Instance(plan, stage.name, number, codes)
+            versions: Versions = [(None, {})]
             for rows in _steps(mail[False, stage.name, number], random):
                 if saving and random.random() < 0.15:
-                    state = instance.save()
-                    instance = Instance(plan, stage.name, number, codes)
-                    instance.load(state)
-                    assert instance.save() == state
+                    instance = _saved(instance, codes, versions)
                 _post(plan, stage.name, instance.step(rows), mail)
             assert instance.closed
     return {
         sink.output.name: _taken(plan, sink, mail[True, sink.output.name, 0], random, codes)
         for sink in plan.sinks
     }
+
+
+def _saved(instance: Instance, codes: Mapping[str, int], versions: Versions) -> Instance:
+    """Return an instance that continues from a saved state, both whole and in segments."""
+    state = instance.save()
+    before, segments = versions[-1]
+    head, segment = cut(instance.saved(), len(versions), before)
+    versions.append((unpack_head(pack_head(head)), segments | {head.number: segment}))
+    found = [Instance(instance.plan, instance.stage.name, instance.number, codes) for _ in range(2)]
+    found[0].load(state)
+    found[1].restore(whole(head, versions[-1][1].__getitem__))
+    assert [each.save() for each in found] == [state] * 2
+    return found[len(versions) % 2]
 
 
 def _send_stream(plan, output, stream, source, balancer, mail, random, codes) -> None:
@@ -133,7 +147,7 @@ def _post(plan: Plan, sender: str, sent: Sequence[Sequence[Row]], mail: Mail) ->
 
 
 def _steps(rows: Sequence[Row], random: Random) -> list[list[Row]]:
-    """Return rows in any order, and some of them twice, in any steps."""
+    """Return rows in any order, some of them twice, split into any steps."""
     rows = random.sample(rows, len(rows)) if random.random() < 0.7 else list(rows)
     for row in random.sample(rows, min(2, len(rows))):
         rows.insert(random.randint(0, len(rows)), row)

@@ -1,4 +1,4 @@
-"""Random expressions over a few columns, as text, for what computes them in two ways."""
+"""Random expressions over a few columns, as text, for tests that compare two evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries that tests share: the form as the handbook has it, and one that has everything."""
+"""Queries that tests share: the form of the handbook, and a query with every feature."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ operators:
 outputs: [busy, known, pairs]
 """
 
-# Small windows and few values, so that ties and pairs are many.
+# Small windows and few values, for many ties and pairs.
 EVERYTHING = """\
 query: everything
 inputs:
@@ -59,7 +59,7 @@ operators:
   anchored_k: {map: {input: anchored, columns: {k: k, x: x, name: name}}}
 outputs: [means, outer, mixed, near, self]
 """
-# By output: how many words its order keys have.
+# By output: the number of words of the order keys.
 EVERYTHING_WORDS = {"means": 3, "outer": 10, "mixed": 11, "near": 9, "self": 7}
 
 
@@ -70,7 +70,7 @@ def everything() -> Query:
 
 
 def streams(names: str = "ab", most: int = 12) -> st.SearchStrategy[dict]:
-    """Return streams of ``EVERYTHING``: one or two physical ones an input, many ties."""
+    """Return streams of ``EVERYTHING``: one or two physical ones an input, with many ties."""
     row = st.tuples(
         st.integers(0, 9), st.integers(0, 3), st.sampled_from([0.0, 0.5, 1e16, -1e16]),
         st.sampled_from(["", "v", "\u00e4"]),

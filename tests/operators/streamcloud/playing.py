@@ -1,7 +1,7 @@
-"""A plan, played: every instance of every stage in plain Python, with transparent mergers.
+"""A plan, simulated: every instance of every stage in plain Python, with transparent mergers.
 
-An operator is the reference's function from whole streams to whole streams, so what is played is
-what a plan adds to them: who gets which tuple, and in which order it is merged.
+An operator is the reference's function from whole streams to whole streams. So the simulation
+covers the plan's part: which instance gets a tuple, and in which order tuples are merged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from operators.streamcloud.partition import OF_COLUMNS, OF_POSITION, Partition, 
 from operators.streamcloud.plan import Feed, Plan, Stage
 from operators.streamcloud.reference import Keyed, Row
 
-# What each sender, and of it each instance or stream, puts out.
+# The output of each sender, for each receiving instance or stream.
 Sent = dict[tuple[str, Output], list[list[Keyed]]]
 
 
@@ -55,7 +55,7 @@ def _played(stage: Stage, instance: int, sent: Sent) -> dict[Output, list[Keyed]
 
 
 def results(node: Node, *taken: list[Keyed]) -> tuple[list[Keyed], ...]:
-    """Return what an operator makes of whole streams, by its outputs."""
+    """Return an operator's outputs for whole input streams."""
     return tuple(reference._RESULTS[type(node)](node, *taken))
 
 
@@ -66,7 +66,7 @@ def _merged(
     instances: int,
     sent: Sent,
 ) -> list[Keyed]:
-    """Return in total order what all senders of a merger send to an instance."""
+    """Return, in total order, the tuples that all senders of a merger send to an instance."""
     found = []
     for feed in feeds:
         for rows in sent[feed.sender, feed.output]:
@@ -80,7 +80,7 @@ def _merged(
 
 
 def word_of(partition: Partition | None, output: Output, each: Keyed, position: int) -> int:
-    """Return the word that says where a tuple goes."""
+    """Return the word by which a tuple is routed."""
     if partition is None or partition.made_from == OF_POSITION:
         return position
     if partition.made_from == OF_COLUMNS:

@@ -1,4 +1,4 @@
-"""Queries and streams from a seed: every kind of operator, put together in every way there is.
+"""Queries and streams from a seed: every kind of operator, in every combination.
 
 All streams have the columns ``(ts, a, b)``, integers, so that any operator can follow any other.
 """
@@ -22,12 +22,12 @@ from operators.streamcloud.algebra import (
 from operators.streamcloud.windows import CountWindow, TimeWindow
 
 SCHEMA = {"a": "int64", "b": "int64"}
-# Of a query at least, and how many of them may be stateful.
+# Least number of operators in a query, and limit of the stateful ones.
 OPERATORS, STATEFUL = 7, 3
 
 
 def random_query(random: Random) -> Query:
-    """Return a query; what is left loose in the end is an output of it."""
+    """Return a query; its unconsumed streams are the outputs."""
     inputs = [Input(f"in{number}", SCHEMA) for number in range(random.randint(1, 3))]
     there = [Output(node) for node in inputs]
     nodes: list[Node] = []
@@ -70,7 +70,7 @@ def _stream(random: Random, tuples: int) -> list[tuple]:
 
 
 def _some(random: Random, there: list[Output]) -> Output:
-    """Choose an output, a late one more often."""
+    """Choose an output, preferring late ones."""
     return there[max(random.randrange(len(there)) for _ in range(2))]
 
 

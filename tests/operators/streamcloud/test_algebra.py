@@ -1,14 +1,12 @@
-"""The records of a query: schemas that are derived, and what queries are made of."""
+"""The records of a query: derived schemas, and the parts of queries."""
 
 from __future__ import annotations
 
-import doctest
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
 from operators.contract import UsageError
-from operators.streamcloud import order
 from operators.streamcloud.algebra import (
     Aggregate,
     Called,
@@ -141,11 +139,6 @@ def test_the_last_output_of_a_filter_may_be_left_alone():
 
 
 # --- order keys ---------------------------------------------------------------------------------
-
-
-def test_the_examples_of_the_order_are_true():
-    tried = doctest.testmod(order)
-    assert tried.attempted == 3 and tried.failed == 0
 
 
 def test_how_many_words_an_order_key_has():

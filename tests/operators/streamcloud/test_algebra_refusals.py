@@ -1,4 +1,4 @@
-"""What records and queries cannot be made of, and in which words."""
+"""Invalid arguments of records and queries, and the messages of their refusals."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ WRONG = {
     ),
 }
 
-# Of an aggregate, and what is said behind "busy.window: ".
+# Arguments of an aggregate, and the message after "busy.window: ".
 WRONG_WINDOWS = {
     "an advance of 0": (
         TimeWindow(60, 0),
@@ -175,7 +175,7 @@ WRONG_WINDOWS = {
     "a window that is none": ((60, 10), "give a TimeWindow or a CountWindow, received (60, 10)"),
 }
 
-# As well, behind "busy.group_by: ".
+# The same, after "busy.group_by: ".
 WRONG_GROUPS = {
     "a group of an unknown column": (
         ("calle",),
@@ -190,7 +190,7 @@ WRONG_GROUPS = {
     "a group twice": (("name", "name"), 'take column "name" away: it is there twice'),
 }
 
-# What is another of a join, and what is said behind "known.".
+# Changed arguments of a join, and the message after "known.".
 WRONG_JOINS = {
     "an advance of a join": (
         {"window": TimeWindow(60, 10)},
@@ -243,7 +243,7 @@ WRONG_JOINS = {
 
 
 def refused(make):
-    """Return in which words something cannot be made."""
+    """Return the message with which a construction is refused."""
     with pytest.raises(UsageError) as error:
         make()
     return str(error.value)

@@ -1,4 +1,4 @@
-"""Arithmetic of kernels: compiled, interpreted and plain Python have one result and one fault."""
+"""Arithmetic of kernels: compiled, interpreted and plain Python agree in results and faults."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def compare(every, operations, kind, element, a, b):
     for form in forms(every):
         results = np.zeros(len(operations), element)
         faults = np.zeros(len(operations), np.int64)
-        # What overflows to an infinity is asked for here.
+        # Overflow to infinity is part of the test.
         with np.errstate(all="ignore"):
             form(a, b, results, faults)
         for operation, result, fault in zip(operations, results.tolist(), faults, strict=True):
@@ -72,7 +72,7 @@ def compare(every, operations, kind, element, a, b):
 @example(2**31, 2**32)
 @example(2**31, 2**32 - 1)
 @example(-(2**31), -(2**32))
-# Where the signs of the sum are all that tells.
+# Overflow is visible only in the signs of the sum.
 @example(0x5555555555555555, 0x5555555555555555)
 @example(3, 0)
 @example(0, LEAST)

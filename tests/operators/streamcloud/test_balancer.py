@@ -1,4 +1,4 @@
-"""Balancers: each tuple goes where its partition says, whatever the steps."""
+"""Balancers: each tuple goes to the partition's destination, whatever the steps."""
 
 from __future__ import annotations
 
@@ -75,5 +75,51 @@ def test_what_is_sent_is_counted():
     balancer = Balancer(plan, "a", 0)
     batch = np.array([[1], [0], [0], [5], [6]], dtype=np.int64)
     balancer.send({Output(A): batch}, {Output(A): END})
-    # Each side to 4 instances, and its tuple to a row, or a column, of 2.
+    # Each side to 4 instances, and a tuple to a row, or a column, of 2.
     assert (balancer.rows, balancer.tuples, balancer.bytes) == (8, 4, 8 * 56 + 4 * 5 * 8)
+
+
+def flat(rows, dest):
+    return [words for each in rows if each.dest == dest for words in each.batch.T.tolist()]
+
+
+@pytest.mark.parametrize("instances", [1, 3, 4])
+@pytest.mark.parametrize("name", QUERIES)
+@given(
+    steps=st.lists(st.lists(st.integers(0, 9), max_size=11), min_size=1, max_size=3),
+    most=st.integers(1, 4),
+    slack=st.integers(0, 3),
+)
+@settings(max_examples=15)
+def test_what_is_too_large_for_a_row_is_sent_as_several(name, instances, steps, most, slack):
+    """The tuples and their destinations are the same; rows are numbered; promises hold."""
+    plan = compile_query(QUERIES[name], "subquery-cluster", instances)
+    whole, pieces = Balancer(plan, "a", 0), Balancer(plan, "a", 0)
+    time = seq = 0
+    for number, gaps in enumerate(steps):
+        times = time + np.cumsum(np.array([0, *gaps], dtype=np.int64))
+        time = int(times[-1])
+        batch = np.vstack([times, 0 * times, np.arange(len(times)), times % 3, times % 5])
+        promised = {Output(A): END if number == len(steps) - 1 else time}
+        given = {Output(A): batch}
+        wanted = whole.send(given, promised)
+        # Tuples of five words; a few bytes more have no room for another tuple.
+        pieces.most_body = 40 * most + 8 * slack
+        sent = pieces.send(given, promised)
+        count = -(-len(times) // most)
+        for rows, expected in zip(sent, wanted, strict=True):
+            assert len(rows) == count * instances
+            for dest in range(instances):
+                own = [each for each in rows if each.dest == dest]
+                assert [each.seq for each in own] == list(range(seq, seq + count))
+                assert all(each.batch.shape[1] <= most for each in own)
+                assert flat(rows, dest) == flat(expected, dest)
+                behind = promised[Output(A)]
+                for each in reversed(own):
+                    assert each.progress <= behind
+                    behind = min([behind, *each.batch[0].tolist()])
+                assert own[-1].progress == promised[Output(A)]
+        # Each piece but the last promises the time of the first tuple that is still to come.
+        told = [each.progress for each in sent[0] if each.dest == 0]
+        assert told[:-1] == [int(times[most * (at + 1)]) for at in range(count - 1)]
+        seq += count

@@ -1,4 +1,4 @@
-"""Who waits sleeps, and is woken in time, though it would look again much too late by itself."""
+"""Waiting threads sleep, and are woken in time, long before they would look again by themselves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS = 200
 
 @pytest.fixture(autouse=True)
 def look_seconds(monkeypatch):
-    """Let sleeps that nobody ends be so long that a test which has one fails."""
+    """Make the sleep's timeout so long that a test with a lost wake-up fails."""
 
     def set_to(seconds):
         monkeypatch.setattr(bells, "LOOK_SECONDS", seconds)
@@ -117,7 +117,7 @@ def test_who_waits_for_rows_or_room_looks_twice_and_sleeps():
         started(lambda: full.put(row(0, 0, 2), looking("room"))),
     ]
     wait_for(lambda: min(looks.values()) >= 2)
-    time.sleep(0.05)  # One that does not sleep looks some thousand times meanwhile.
+    time.sleep(0.05)  # A thread that polled would look some thousand times meanwhile.
     assert looks == {"rows": 2, "room": 2}
     empty.put(row(0, 0, END), never)
     full.take(never)

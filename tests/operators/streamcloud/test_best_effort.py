@@ -1,6 +1,6 @@
-"""What best-effort mergers lose, and transparent ones do not, where rows of a sender come late.
+"""Losses of best-effort mergers, but not of transparent ones, if rows of a sender are late.
 
-The carrier of one thread delivers rows in a given order, so that each run loses the same.
+The carrier of one thread delivers rows in a given order, so that each run loses the same tuples.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from operators.streamcloud.yaml_form import read_query
 from tests.operators.streamcloud.carrying import Streams, all_rows, parts_of, plan_of
 from tests.operators.streamcloud.test_carriers import query_named
 
-# By stage and instance, the tuples that came too late.
+# By stage and instance, the tuples that were too late.
 Late = Mapping[tuple[str, int], int]
 
 
 def run(
     query: Query, streams: Streams, instances: int, merger: str, batching: serial.Batching
 ) -> tuple[list[Tuple], Late]:
-    """Return the rows of a query's only output, and how many tuples came too late where."""
+    """Return the rows of a query's only output, and the number of late tuples by instance."""
     plan = plan_of(query, streams, instances=instances, merger=merger)
     parts = parts_of(plan, streams, blob=1)
     serial.run(parts, batching)
@@ -40,8 +40,8 @@ def run(
 
 # --- the paper's example --------------------------------------------------------------------------
 
-# Figure 4, behind the maps: 0@0 A@1 1@2 B@3 C@4 2@5 D@6 3@7, each side by two senders, to four
-# instances. Of the ways to deal them out one by which 1, 2, B and D, and no others, come to CP3.
+# Figure 4, after the maps: 0@0 A@1 1@2 B@3 C@4 2@5 D@6 3@7, each side by two senders, to four
+# instances. In this distribution exactly 1, 2, B and D go to CP3.
 EXAMPLE = {
     "numbers": [[(5, 2), (7, 3)], [(0, 0), (2, 1)]],
     "letters": [[(3, "B")], [(1, "A"), (4, "C"), (6, "D")]],
@@ -68,7 +68,7 @@ def pairs() -> Query:
 
 
 def b_behind_d(waiting: Sequence[Row]) -> Sequence[Sequence[Row]]:
-    """Let B come to CP3 right behind D: 1, 2, D, B; all other rows as they are sent."""
+    """Let B arrive at CP3 right after D: 1, 2, D, B; all other rows in sending order."""
     rows = list(waiting)
     to_cp3 = [each for each in rows if (each.dest, each.side) == (CP3, OF_LETTERS)]
     late = [each for each in to_cp3 if B in each.batch[0]]
@@ -104,7 +104,7 @@ SECOND_STREAM = 1
 
 
 def second_stream_late(waiting: Sequence[Row]) -> Sequence[Sequence[Row]]:
-    """Let the second stream of calls be so many rows behind at each instance."""
+    """Let the second stream of calls lag by ``BEHIND`` rows at each instance."""
     held = [each for each in waiting if (each.side, each.sender) == (0, SECOND_STREAM)]
     left = {id(each) for each in held[max(len(held) - BEHIND, 0) :]}
     return [[each] for each in waiting if id(each) not in left]

@@ -1,7 +1,7 @@
-"""Plans on carriers put out what one instance in plain Python does, byte for byte.
+"""Plans on carriers give the same output as one instance in plain Python, byte for byte.
 
-Each query has kernels of its own, which take seconds to compile. So random ones run interpreted,
-and one that has every operator, and the one of figure 1, compiled as well.
+Each query has separate kernels, which take seconds to compile. So random queries run interpreted; a
+query with every operator, and that of figure 1, also run compiled.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from hypothesis import settings
 
 from operators.contract import UsageError
 from operators.core.jit import INTERPRETED
-from operators.running import crew
-from operators.running.crew import RunFailed
+from operators.running import run_threads
+from operators.running.run_threads import RunFailed
 from operators.streamcloud import reference
 from operators.streamcloud.algebra import CountWindow, Input, Product, Query, Union
 from operators.streamcloud.parts import Parts
@@ -53,7 +53,7 @@ def query_named(name):
 
 
 def of_each(query, strategy, count):
-    """Return so many instances of each stage, of those that can have only one, one."""
+    """Return `count` instances of each stage, or one if the stage can have only one."""
     plan = plan_of(query, {node.name: [[]] for node in query.inputs}, strategy)
     alone = {
         stage.name
@@ -68,7 +68,7 @@ def of_each(query, strategy, count):
 
 
 def carriers_in_turn():
-    """Return each carrier with each first seed; of a usual run each seed has one carrier."""
+    """Return each carrier with each first seed; in a usual run each seed has one carrier."""
     firsts = range(0, SEEDS, AT_ONCE)
     chosen = zip([*CARRIERS] * SEEDS, firsts, strict=False)
     return with_always([(carrier, first) for first in firsts for carrier in CARRIERS], chosen)
@@ -89,7 +89,7 @@ def test_random_queries_put_out_what_the_reference_does(given):
 
 
 def carriers_of_everything():
-    """Return each carrier with two strategies; of a usual run one has both."""
+    """Return each carrier with two strategies; in a usual run one has both."""
     every = [(carrier, strategy) for carrier in CARRIERS for strategy in STRATEGIES[1:]]
     few = {("threads", STRATEGIES[2])}
     some = {(carrier, STRATEGIES[2]) for carrier in CARRIERS} | {("threads", STRATEGIES[1])}
@@ -119,7 +119,7 @@ def calls_and_suspects(random, tuples, numbers=9):
 
 
 def numbers_and_strategies():
-    """Return each number of instances by each strategy; of a usual run some, and the most."""
+    """Return each number of instances with each strategy; in a usual run some, and the largest."""
     chosen = {(count, STRATEGIES[2]) for count in (1, 2, 4, 5, 9, 12, MOST_INSTANCES)}
     chosen |= {(3, strategy) for strategy in STRATEGIES}
     few = {(2, STRATEGIES[2]), (MOST_INSTANCES, STRATEGIES[2])}
@@ -136,7 +136,8 @@ def test_no_number_of_instances_shows(given):
     expected = reference.run(query, streams)
     assert expected["busy"]
     names = ("one thread, shuffled", "threads, one row a channel")
-    # Both where it is most, and each with every other number: sixteen of each stage take a second.
+    # Both for the largest number, and alternating for the others: sixteen instances of each stage
+    # take a second.
     for name in names if instances in (2, MOST_INSTANCES) else (names[instances % 2],):
         assert carried(plan, streams, CARRIERS[name], blob=7) == expected, name
 
@@ -189,7 +190,7 @@ def test_tuples_of_one_time_come_out_in_one_order(carrier):
 
 # --- pushing back ---------------------------------------------------------------------------------
 
-# The aggregate keeps all tuples of the first hundred ticks, while the other way to the join fills.
+# The aggregate keeps all tuples of the first hundred ticks, while the other path to the join fills.
 DIAMOND = {
     "query": "diamond",
     "inputs": {"calls": {"schema": {"ts": "int64", "a": "int64"}}},
@@ -234,7 +235,7 @@ def test_a_late_way_of_a_diamond_stops_nobody(instances, strategy):
 
 
 def ending_in(error, plan: Plan, streams, carrier) -> str:
-    """Return the message of the error that a run ends with; it leaves no thread behind."""
+    """Return the message of the error that ends a run; it must leave no thread behind."""
     before = set(threading.enumerate())
     with pytest.raises(error) as failure:
         carried(plan, streams, carrier, blob=2)
@@ -270,7 +271,7 @@ def test_an_expression_that_fails_ends_all_threads_and_names_operator_and_tuple(
 def test_a_step_may_take_longer_than_nothing_may_move(monkeypatch):
     query = query_named("figure-1")
     streams = calls_and_suspects(Random(6), tuples=10)
-    monkeypatch.setitem(crew.run.__kwdefaults__, "stall_seconds", 0.1)
+    monkeypatch.setitem(run_threads.run.__kwdefaults__, "stall_seconds", 0.1)
 
     def slow(parts, place, number, rows, real=Parts.step):
         time.sleep(0.3 if rows[0].seq == 0 else 0)

@@ -1,4 +1,4 @@
-"""The rings into one receiver: which rows are taken, what makes a step, and who waits."""
+"""The rings into one receiver: which rows are taken, which make a step, and who waits."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def wait_for(condition):
 
 def test_what_is_waited_for_is_taken_alone():
     inbox = filled(row(0, 0, 5), row(0, 1, 9), row(1, 0, 7))
-    # Of nobody a progress is known yet.
+    # No sender's progress is known yet.
     assert shown(inbox.take(never)) == [(0, 0, 5), (0, 1, 9), (1, 0, 7)]
     for each in (row(0, 0, 6), row(0, 1, 12), row(1, 0, 8)):
         inbox.put(each, never)
@@ -84,7 +84,7 @@ def test_one_row_of_each_ring_at_a_time():
 def test_who_would_starve_takes_of_every_ring():
     inbox = filled(row(0, 1, 9), row(1, 0, 7), capacity=1)
     taking = Taking(inbox)
-    # The first sender is waited for, and silent; the others may go on meanwhile.
+    # The first sender is awaited, and silent; the others may continue meanwhile.
     wait_for(lambda: inbox.has_room(row(0, 1, 10)) and inbox.has_room(row(1, 0, 8)))
     inbox.put(row(0, 1, 10), never)
     wait_for(lambda: inbox.has_room(row(0, 1, 11)))
@@ -123,7 +123,7 @@ def test_tuples_wait_in_rings_and_taken_until_they_are_in_a_step():
     assert inbox.waiting == 0
     inbox.put(row(0, 0, 5, tuples=2), never)
     inbox.put(row(0, 1, 12, tuples=4), never)
-    # It takes the first, which makes no step, and is told to stop.
+    # It takes the first row, which makes no step, and is then stopped.
     assert inbox.take(iter([False, True]).__next__) == []
     assert inbox.has_room(row(0, 0, 6)) and inbox.waiting == 6
 
@@ -177,7 +177,7 @@ def test_a_sender_that_has_ended_is_not_waited_for():
 
 def test_a_pause_is_no_row_and_no_progress():
     inbox = filled(Pause(0, 0), row(0, 1, END), row(1, 0, 4), Pause(1, 0))
-    # The least progress cannot rise any more, and what came is a step all the same.
+    # The least progress cannot rise any more, and the arrived rows make a step anyway.
     assert sorted(shown(inbox.take(never))) == [(0, 1, END), (1, 0, 4)]
     assert inbox.paused and inbox.take(never) == []
 

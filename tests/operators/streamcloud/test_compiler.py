@@ -1,4 +1,4 @@
-"""The compiler: what it makes of numbers of instances, and what it refuses."""
+"""The compiler: the effect of the numbers of instances, and refusals."""
 
 from __future__ import annotations
 

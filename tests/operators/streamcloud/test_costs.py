@@ -1,4 +1,4 @@
-"""What a tuple costs in each stage: held against a clock whose steps take what they are told to."""
+"""The cost of a tuple in each stage: compared with a clock of prescribed step times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from operators.streamcloud.instance import Instance
 from operators.streamcloud.plan import OPERATOR_CLUSTER, QUERY_CLUSTER
 from tests.covering import interpreted_is_enough
 
-# What a tuple takes, by stage, in ns.
+# Time of a tuple, by stage, in ns.
 TAKES = {"even": 100, "count": 700}
 
 
@@ -25,7 +25,7 @@ def query():
 
 
 def made(tuples):
-    """Return a plan, its streams and their coding: every fourth tuple passes the filter."""
+    """Return a plan, the streams and their coding: every fourth tuple passes the filter."""
     times = np.arange(tuples)
     streams, coding = encode_inputs(
         query(), {"calls": [{"ts": times, "a": np.where(times % 4 == 0, 2, 1)}]}
@@ -35,7 +35,7 @@ def made(tuples):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that goes on by what the tuples of a step take, and is else still."""
+    """A clock that advances by the time of a step's tuples, and stands still otherwise."""
     told = {"ns": 0, "steps": []}
     step = Instance.step
 
@@ -101,7 +101,7 @@ def test_where_one_blob_takes_all_of_the_time_the_next_is_counted(clock, monkeyp
 
 @interpreted_is_enough
 def test_processors_are_shared_out_by_work(clock):
-    # Of each tuple 100 ns in one stage and a quarter of 700 in the other: 4 and 7 of 11.
+    # Each tuple costs 100 ns in one stage and a quarter of 700 in the other: 4 and 7 of 11.
     plan, streams, coding = made(800)
     found, measured, assigned = costs.on_processors(plan, 11, streams, coding)
     assert assigned.instances == {"even": 4, "count": 7} and measured.sample

@@ -1,4 +1,4 @@
-"""The deployer: descriptors read by line, and instances put where they say."""
+"""The deployer: descriptors read by line, and instances assigned as they say."""
 
 from __future__ import annotations
 

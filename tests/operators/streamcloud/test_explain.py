@@ -1,11 +1,11 @@
-"""Plans as text: what `explained/*.txt` has is what is printed.
+"""Plans as text: the printed text equals the files `explained/*.txt`.
 
 The first line of such a file says what to compile: a query of `queries`, a strategy, and settings::
 
     figure-2 subquery-cluster instances=30 [merger=best-effort] [streams=calls:2] [form=standard]
 
-The form ``passes`` is the plan behind each pass. ``MILLRACE_WRITE=1`` before the tests writes the
-files anew from their first lines; a new file needs no more than that line. Read what it writes.
+The form ``passes`` is the plan after each pass. ``MILLRACE_WRITE=1`` before the tests writes the
+files anew from their first lines; a new file needs only that line. Review the written files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def query(name):
 
 
 def explained(line):
-    """Return what the first line of a file asks for."""
+    """Return the text requested by the first line of a file."""
     name, strategy, *settings = line.split()
     given = dict(setting.split("=") for setting in settings)
     form = given.pop("form", "fused")
@@ -99,7 +99,7 @@ def test_a_plan_is_made_of_standard_operators_only(name, strategy, merger):
     check_invariants(plan)
     operators = [each for place in standard_operators(plan).values() for each in place]
     assert {each.kind for each in operators} <= set(STANDARD_KINDS)
-    # Nothing is lost and nothing added but filters, unions and orders.
+    # Only filters, unions and orders are added or removed.
     of_query = [node for node in plan.query.operators if node.kind not in ("filter", "union")]
     for node in of_query:
         assert [each.name for each in operators if each.kind == node.kind].count(node.name) == 1

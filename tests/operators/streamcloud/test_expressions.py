@@ -1,4 +1,4 @@
-"""Expressions: what is read, what type and value it has, and what is refused in which words."""
+"""Expressions: parsing, types, values, and refusals with their messages."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ VALUES = {
     "0 < caller < 60 != duration": ("truth", True),
     "not duration < 60": ("truth", True),
     "duration == 130.0": ("truth", True),
-    # What decides stands first, so nothing is divided.
+    # The first operand decides, so there is no division.
     "duration > 0 or 1 // (duration - 130) > 0": ("truth", True),
     "duration < 0 and 1 // (duration - 130) > 0": ("truth", False),
     # An integer is widened before it is compared with a double.

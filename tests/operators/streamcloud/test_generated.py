@@ -1,4 +1,4 @@
-"""The modules of operators: files by their content, each made once."""
+"""The modules of operators: files named by content, each made once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_module_lies_in_a_file_of_its_content(folder):
     assert sys.modules[first.__name__] is first
     file = Path(first.__file__)
     assert "value_0, fault_0 = computed_0(int(words[3, i]))" in file.read_text()
-    # Else it would seem to be edited, and its kernels would be kept for nobody.
+    # Otherwise it would look edited, and the kernels would not be cached.
     assert file.stat().st_mtime_ns == 0
     assert list(folder.glob("*.part")) == []
 

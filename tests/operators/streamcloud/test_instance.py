@@ -1,4 +1,4 @@
-"""Instances put out what the reference does, however their rows come in; and faults are named."""
+"""Instances give the reference's output under any arrival of rows, and name faults."""
 
 from __future__ import annotations
 

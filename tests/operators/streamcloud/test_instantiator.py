@@ -1,4 +1,4 @@
-"""The instantiator: processors in proportion, none left over, nobody without."""
+"""The instantiator: processors in proportion, all assigned, at least one for each stage."""
 
 from __future__ import annotations
 

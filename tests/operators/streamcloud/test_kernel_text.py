@@ -20,7 +20,7 @@ from tests.operators.streamcloud.making_expressions import SCOPE, expressions, r
 
 
 def codes_of(*texts):
-    """Return codes that ascend as texts do by their UTF-8 bytes."""
+    """Return codes that ascend like the texts' UTF-8 bytes."""
     return {text: code for code, text in enumerate(sorted(set(texts), key=str.encode))}
 
 
@@ -28,13 +28,13 @@ ZEROS = {"ts": 0, "i": 0, "j": 0, "x": 0.0, "y": 0.0, "s": "", "t": ""}
 
 
 def source_of(found, codes=None, name="computed"):
-    """Return the text of the function of an expression, the codes of its texts put in."""
+    """Return the source of an expression's function, with the codes of the texts inserted."""
     named = {text: str(code) for text, code in (codes or {}).items()}
     return function_text(name, found.term, found.columns, named)
 
 
 def functions_of(found, codes):
-    """Return the function that is written for an expression, as plain Python."""
+    """Return the function written for an expression, as plain Python."""
     names = {}
     exec(HEADER + source_of(found, codes), names)
     return names["computed"]
@@ -66,7 +66,7 @@ def test_value_and_fault_are_those_of_plain_python(text, row):
     wanted, wanted_fault = asked(found, row)
     assert fault == wanted_fault
     if fault == NO_FAULT:
-        # The repr tells 0.0 from -0.0.
+        # The repr distinguishes 0.0 from -0.0.
         assert repr(value) == repr(wanted)
 
 
@@ -87,7 +87,7 @@ def test_without_branches_what_is_sure_is_that_of_plain_python(text, row):
         assert unsure
     elif not unsure:
         assert repr(type(wanted)(value)) == repr(wanted)
-    else:  # of products it may doubt those that fit
+    else:  # of products, some that fit may be flagged, too
         assert "*" in text
 
 

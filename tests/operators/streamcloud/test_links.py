@@ -1,4 +1,4 @@
-"""Connections between processes: frames come whole and in order, and who is gone is noticed."""
+"""Connections between processes: frames arrive whole and in order, and a lost peer is noticed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOOK_SECONDS = 0.01
 
 @pytest.fixture
 def ends():
-    """Return the two ends of a connection, each of which looks whether it shall stop."""
+    """Return the two ends of a connection, each of which polls whether to stop."""
     found = [Link(end, LOOK_SECONDS) for end in connected_pair()]
     yield found
     for each in found:
@@ -30,7 +30,7 @@ def ends():
 
 
 def soon(calls):
-    """Return a `stopped` that says so after so many calls."""
+    """Return a `stopped` that becomes true after `calls` calls."""
     left = iter(range(calls))
     return lambda: next(left, None) is None
 
@@ -51,7 +51,7 @@ def test_frames_come_as_they_were_sent(ends):
 
 def test_frames_of_several_senders_do_not_mix(ends):
     here, there = ends
-    # Too large to be sent at once.
+    # Too large for a single send.
     bodies = [bytes([number]) * (1 << 22) for number in range(3)]
     senders = [
         threading.Thread(target=lambda n=number: [here.send(n, n, n, bodies[n]) for _ in range(4)])
@@ -104,7 +104,7 @@ def test_a_sender_has_credit_for_a_ring_and_gets_more(ends):
     far = Far(here, BUSY, [(0, 0), (0, 1)], capacity=2)
     assert far.put(row(0), soon(0)) and far.put(row(0), soon(0))
     assert not far.has_room(row(0)) and not far.put(row(0), soon(2))
-    # The other channel of the same connection is as free as ever.
+    # The other channel of the same connection has as much room as before.
     assert far.has_room(row(1)) and far.put(row(1), soon(0))
     far.give_back((0, 0), 1)
     assert far.put(row(0), soon(0)) and not far.has_room(row(0))
@@ -120,7 +120,7 @@ def test_rows_and_pauses_go_to_the_receiver(ends):
     assert (first.kind, first.place, first.number) == (links.ROW, *BUSY)
     found = unpack(first.body)
     assert found[:5] == sent[:5] and (found.batch == sent.batch).all()
-    # Kernels take what may be written, and a copy would cost more than sending does.
+    # Kernels need writable arrays, and a copy would cost more than sending.
     assert found.batch.flags.writeable and found.batch.flags.aligned
     assert (second.kind, second.words()) == (links.PAUSE, (0, 3))
 

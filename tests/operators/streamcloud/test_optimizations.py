@@ -1,4 +1,4 @@
-"""What is left out of plans, and what must not be."""
+"""Operators that are left out of plans, and those that must not be."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_aggregates_without_a_group_run_together():
 def test_a_join_behind_a_join_takes_its_other_side_by_the_same_hash():
     on = (("who", "who"), ("where", "where"))
     first = known(calls("left"), calls("right"), on)
-    # Its pairs are the other way round.
+    # The pairs have the opposite order.
     second = known(calls("third"), first, (("where", "where"), ("who", "who")), name="second")
     (stage,) = compile_query(Query("q", second), "subquery-cluster", 3).stages
     assert [node.name for node in stage.nodes] == ["known", "second"]

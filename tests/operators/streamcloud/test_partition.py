@@ -123,9 +123,9 @@ def test_hashes_of_values_are_those_of_their_words_and_order():
 
 
 def test_hashes_never_change():
-    """State that was written by one version is read by the next: where tuples are must stay."""
+    """States written by one version are read by the next: tuples must keep their partitions."""
     assert words_of("ab") == (2, 25185)
-    # Worked out by shell arithmetic; the first is what SplitMix64 draws first from the seed 0.
+    # Computed by shell arithmetic; the first is the first output of SplitMix64 for seed 0.
     assert hash_of([0]) == -2152535657050944081
     assert hash_of([1, -1]) == -3552337851835194458
     assert hash_of(["district 9"]) == -6428383735478514214

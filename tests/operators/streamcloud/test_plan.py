@@ -1,4 +1,4 @@
-"""Plans: channels, hops, processors, and what makes a plan wrong."""
+"""Plans: channels, hops, processors, and errors in plans."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def chain():
 
 
 def forked():
-    """Return a query one of whose outputs is two hops away and the other one none."""
+    """Return a query with one output two hops away and the other one none."""
     long = Filter("long", stream("calls"), ["a > 0"])
     count = Aggregate("count", Output(long, 0), TimeWindow(5, 5), {"b": "count()"}, ["a"])
     pairs = Product("pairs", (count, Output(long, 1)), TimeWindow(5), {"a": "left.a"})

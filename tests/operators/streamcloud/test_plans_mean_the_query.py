@@ -1,4 +1,4 @@
-"""Plans mean what their query does: behind each pass, on any number of instances."""
+"""Plans mean the same as their query: after each pass, on any number of instances."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.operators.streamcloud.playing import play
 from tests.operators.streamcloud.random_queries import random_query, random_streams
 
 INSTANCES = (1, 2, 3, 4, 6)
-# The rest of the seeds is for `make test-full`.
+# The other seeds run in `make test-full`.
 SEEDS, AT_ONCE = 200, 20
-QUICK = (0, 60)  # where the rare ones are
+QUICK = (0, 60)  # seeds with the rare operators
 
 
 def plans_of(query, strategy, streams):
-    """Return the plan behind each pass, each with its name; all stages have one instance."""
+    """Return the plan after each pass, with the pass's name; all stages have one instance."""
     counts = {name: len(found) for name, found in streams.items()}
     return compile_steps(query, strategy, 1, streams=counts)[:-1]
 
@@ -52,14 +52,14 @@ def test_plans_of_a_query_with_everything_put_out_what_one_instance_does(strateg
     query = making_queries.everything()
     expected = reference.run(query, streams)
     for name, plan in plans_of(query, strategy, streams):
-        # Its product is over a window of count, and one aggregate has no group.
+        # The product is over a window of count, and one aggregate has no group.
         alone = {stage.name for stage in plan.stages if stage.runs_alone} | {"self"}
         counts = {stage.name: 1 if stage.name in alone else 3 for stage in plan.stages}
         assert play(with_instances(plan, counts), streams) == expected, (strategy, name)
 
 
 def test_the_random_queries_have_what_the_passes_look_for():
-    """Seeds that reach nothing would prove nothing."""
+    """Seeds that reach no such operator would prove nothing."""
     seen = Counter()
     for seed in (seed for first in QUICK for seed in range(first, first + AT_ONCE)):
         query = random_query(Random(seed))

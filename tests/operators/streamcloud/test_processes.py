@@ -1,7 +1,7 @@
-"""Plans whose instances are in several processes: the same bytes, and an end whatever happens.
+"""Plans with instances in several processes: the same bytes, and an end in every case.
 
-A process takes a second to start. So most plans run on three that carry one after the other, and
-only what ends badly has its own.
+A process takes a second to start. So most plans run one after the other on three shared processes,
+and only failing runs have separate ones.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import pytest
 
 from operators.contract import UsageError
 from operators.core.jit import INTERPRETED
-from operators.running import crew
-from operators.running.crew import RunFailed
+from operators.running import run_threads
 from operators.running.library import run_to_the_end
+from operators.running.run_threads import RunFailed
 from operators.streamcloud import reference, states
 from operators.streamcloud.algebra import Called, Input, Map, Product, Query, TimeWindow
 from operators.streamcloud.carriers import processes, serial
 from operators.streamcloud.carriers.placing import homes_of
-from operators.streamcloud.parts import Parts
+from operators.streamcloud.parts import Parts, part_names
 from operators.streamcloud.plan import OPERATOR_CLUSTER, STRATEGIES
 from operators.streamcloud.run import run_streamcloud
 from operators.streamcloud.yaml_form import read_query
@@ -37,14 +37,14 @@ from tests.operators.streamcloud.test_carriers import DIAMOND, calls_and_suspect
 from tests.operators.streamcloud.users import half
 
 MOST_NODES = 3
-# A run that ends badly is over in so many seconds, one or two where no other test is on the cores.
+# Limit for the end of a failing run, which takes one or two seconds on idle cores.
 SOON_SECONDS = 5
-# A process that still loads Python looks behind that whether it shall end.
+# A process that is still loading Python notices the end only afterwards.
 LOADED_SECONDS = 30
 
 
 class Started:
-    """Processes that are started when they are asked for, and kept."""
+    """Processes that are started on demand, and kept."""
 
     def __init__(self, count=MOST_NODES):
         self._count, self._nodes = count, None
@@ -68,7 +68,7 @@ def started():
 
 
 def on_nodes(started, nodes, capacity=8):
-    """Return the carrier of so many of the processes that are there already."""
+    """Return the carrier of the first `nodes` of the running processes."""
 
     def carrier(parts):
         use = min(nodes, len(parts.plan.processors))
@@ -119,7 +119,7 @@ def test_an_empty_stream_holds_nothing_up(started, which):
     assert carried(plan, streams, on_nodes(started, 2)) == {"busy": []}
 
 
-# Of the most hops.
+# The strategy with the most hops.
 @interpreted_is_enough
 @pytest.mark.parametrize("strategy", with_always(STRATEGIES, [OPERATOR_CLUSTER]))
 def test_a_late_way_of_a_diamond_stops_nobody(started, strategy):
@@ -160,7 +160,7 @@ def test_what_hears_connections_says_what_it_took(started):
 
 @pytest.mark.skipif(not INTERPRETED, reason="a step is long when it is interpreted")
 def test_a_step_may_take_longer_than_nothing_may_move(started, monkeypatch):
-    monkeypatch.setitem(crew.run.__kwdefaults__, "stall_seconds", 0.25)
+    monkeypatch.setitem(run_threads.run.__kwdefaults__, "stall_seconds", 0.25)
     inputs = [Input(name, {"n": "int64"}) for name in ("a", "b")]
     pairs = Product("pairs", inputs, TimeWindow(1000), {"n": "left.n"}, "left.n + right.n == 1")
     streams = {name: [[(ts, ts) for ts in range(600)]] for name in ("a", "b")}
@@ -262,7 +262,7 @@ def test_a_users_function_that_only_this_process_has_is_refused(started, monkeyp
 
 
 def slowly(monkeypatch, seconds=0.02):
-    """Let a source take its time, so that a run is not over before something happens."""
+    """Slow a source down, so that a run is not over before the event under test."""
 
     def next_blob(parts, real=Parts.next_blob):
         time.sleep(seconds)
@@ -272,7 +272,7 @@ def slowly(monkeypatch, seconds=0.02):
 
 
 def ended(pids, seconds=SOON_SECONDS):
-    """Whether processes are gone, after so many seconds at the latest."""
+    """Return whether processes have ended, within `seconds`."""
     end = time.monotonic() + seconds
     while any(map(psutil.pid_exists, pids)) and time.monotonic() < end:
         time.sleep(0.01)
@@ -301,7 +301,7 @@ def test_a_node_is_killed_or_ctrl_c_ends_all(started, monkeypatch, how, nodes):
     query = query_named("figure-1")
     streams = calls_and_suspects(Random(6), tuples=2000)
     pids = started.nodes().pids
-    # A terminal interrupts all of a group.
+    # A terminal sends an interrupt to a whole process group.
     assert os.getpgrp() not in map(os.getpgid, pids)
     began = []
 
@@ -312,14 +312,17 @@ def test_a_node_is_killed_or_ctrl_c_ends_all(started, monkeypatch, how, nodes):
         else:
             os.kill(os.getpid(), signal.SIGINT)
 
+    late = threading.Timer(0.3, strike)
     try:
         parts = parts_of(plan_of(query, streams, instances=2), streams)
         run = started.nodes().carry(parts, nodes)
         roles = run.roles()
-        threading.Timer(0.3, strike).start()
+        late.start()
         with pytest.raises(RunFailed if how == "killed" else KeyboardInterrupt) as failure:
             run_to_the_end(roles, roles, 1, {})
     finally:
+        # An earlier end is a failure of this test, and must not strike the following ones.
+        late.cancel()
         started.close()
     assert time.monotonic() - began[0] < SOON_SECONDS
     assert how == "interrupted" or str(failure.value) == "node 1 was killed by SIGKILL"
@@ -337,11 +340,12 @@ def test_a_node_that_does_not_end_is_killed(monkeypatch):
 
 @interpreted_is_enough
 def test_a_node_that_fails_says_why(monkeypatch):
-    # A fault that no user can make: a state that is none.
+    # A fault that no user can cause: an invalid state.
     query = query_named("figure-1")
     streams = calls_and_suspects(Random(6), tuples=20)
     parts = parts_of(plan_of(query, streams, instances=2), streams)
-    monkeypatch.setattr(parts, "save", lambda: dict.fromkeys(parts.names(), b"none at all!!!!"))
+    names = part_names(parts.plan)
+    monkeypatch.setattr(parts, "save", lambda: dict.fromkeys(names, b"none at all!!!!"))
     with processes.Nodes(1) as own, pytest.raises(RunFailed) as failure:
         own.carry(parts)
     assert str(failure.value).startswith("node 0: ValueError: ")

@@ -22,12 +22,12 @@ from tests.covering import interpreted_is_enough
 from tests.operators.streamcloud.carrying import carried, on_one_thread, parts_of, plan_of
 
 INSTANCES = 3
-# Columns that predicates compare with more than each other.
+# Columns that predicates compare with constants or sums, not only with each other.
 WIDE = ("start", "duration", "x", "y")
 
 
 def made(query, random, tuples=60):
-    """Return a stream of each input, of few numbers, so that there are pairs."""
+    """Return a stream of each input, with few distinct numbers, so that there are pairs."""
     return {
         node.name: [
             [

@@ -1,4 +1,4 @@
-"""docs/queries.md: its query puts out what it says, and what it refuses is refused so."""
+"""docs/queries.md: the page's query gives the printed output and the printed refusals."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Queries over recorded calls put out, row by row, what Spark SQL does.
+"""Queries over recorded calls give the same output as Spark SQL, row by row.
 
 Spark knows nothing of streams, instances or order keys here: it groups by ``window()``, and joins
 by the key and the distance in time. The data is not in the repository: ``MILLRACE_RECORDED_DATA``
-names its folder. Where it is set, a missing file fails. No name or text of the data stands here.
+names the folder. If it is set, a missing file fails. No name or text of the data appears here.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 LINES = 5_000 if INTERPRETED else 60_000
-# The paper's 60 s by 10 s, at a line of an invoice in a minute and not a thousand calls a second.
+# The paper's 60 s by 10 s, scaled from a thousand calls a second to one invoice line a minute.
 SIZE, ADVANCE = 3_600, 600
-# As long as an announcement of a number holds, so that some calls meet it.
+# An announcement of a number holds that long, so that some calls match.
 BAND = 4 * 3_600
 
 INPUTS = {
@@ -76,8 +76,8 @@ KNOWN = {
     }}},
     "outputs": ["known"],
 }  # fmt: skip
-# ts: the larger of both times. Of pairs of one ts the later tuple decides, then the earlier one; a
-# suspect is behind a call of its time (`operators.streamcloud.order`).
+# ts: the larger of both times. Pairs with equal ts are ordered by the later tuple, then by the
+# earlier one; a suspect follows a call of the same time (`operators.streamcloud.order`).
 KNOWN_BY_SPARK = f"""
     SELECT greatest(c.emitted, s.ts) AS ts, c.row AS call, s.row AS suspect, c.caller, c.duration
     FROM calls c JOIN suspects s ON c.caller = s.number AND abs(c.emitted - s.ts) <= {BAND}
@@ -89,7 +89,7 @@ KNOWN_BY_SPARK = f"""
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory) -> dict[str, pa.Table]:
-    """Return the calls of the first lines, and the suspicious numbers announced beside them."""
+    """Return the calls of the first lines, and the suspicious numbers announced with them."""
     folder = tmp_path_factory.mktemp("recorded")
     with gzip.open(Path(os.environ[FOLDER]) / FILE, "rt", encoding="utf-8") as whole:
         lines = list(islice(whole, LINES))
@@ -106,7 +106,7 @@ def recorded(tmp_path_factory) -> dict[str, pa.Table]:
 
 @pytest.fixture(scope="module")
 def by_spark(spark: SparkSession, recorded, tmp_path_factory):
-    """Return what Spark SQL says: rows in its order."""
+    """Return Spark SQL's results: rows in Spark's order."""
     folder = tmp_path_factory.mktemp("spark")
     for name, table in recorded.items():
         pq.write_table(table, folder / f"{name}.parquet")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 from collections import Counter
 from itertools import pairwise
@@ -13,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.contract import UsageError
-from operators.streamcloud import reference
 from operators.streamcloud.algebra import (
     Aggregate,
     Called,
@@ -42,18 +40,13 @@ LETTERS = Input("letters", {"k": "int64", "y": "double"})
 
 
 def result(node, **given):
-    """Return the rows of a query that ends with this operator, whose only output counts."""
+    """Return the rows of a query whose last operator is `node` and has the only output."""
     ((_, rows),) = run(Query("q", node), given).items()
     return rows
 
 
 def stream(*rows):
     return [list(rows)]
-
-
-def test_the_examples_are_true():
-    tried = doctest.testmod(reference)
-    assert tried.attempted == 4 and tried.failed == 0
 
 
 # --- joins --------------------------------------------------------------------------------------
@@ -64,7 +57,7 @@ def named_pairs(node, left, right):
     return [(ts, f"{a}{b}") for ts, a, b in rows]
 
 
-# Figure 4 of the paper, its texts at times in which every removal that section III-E names happens.
+# Figure 4 of the paper, with texts at times that trigger every removal named in section III-E.
 LEFT = [(0, "0"), (2, "1"), (5, "2"), (7, "3")]
 RIGHT = [(1, "A"), (3, "B"), (4, "C"), (6, "D")]
 SIDES = Input("left", {"name": "text"}), Input("right", {"name": "text"})
@@ -317,7 +310,7 @@ def test_the_words_of_each_key():
     both = Union("both", (moved, Map("n", NUMBERS, {"k": "k"})))
     assert keys(both, numbers=numbers) == [(1, 1, 0, 0), (1, 1, 1, 0), (5, 0, 1, 0, 0),
                                            (5, 0, 1, 1, 0)]  # fmt: skip
-    # The sources of an input are counted behind those of the inputs before it.
+    # The sources of an input are numbered after those of the inputs before it.
     pairs = Join("j", (NUMBERS, LETTERS), TimeWindow(9), {"k": "left.k"}, on=[("k", "k")])
     given = {"numbers": numbers, "letters": letters}
     assert keys(pairs, **given) == [(2, 1, 2, 0, 1, 0, 0), (2, 1, 2, 0, 1, 1, 0)]

@@ -1,8 +1,7 @@
-"""The way in for libraries: arguments, forms of inputs, and what comes out."""
+"""The library's entry point: arguments, forms of inputs, and outputs."""
 
 from __future__ import annotations
 
-import doctest
 from random import Random
 
 import numpy as np
@@ -22,7 +21,7 @@ from tests.covering import interpreted_is_enough
 from tests.operators.streamcloud.carrying import all_rows, inputs_of, plan_of
 from tests.operators.streamcloud.test_carriers import QUERIES, calls_and_suspects, query_named
 
-# All of these run the query of figure 1, so that one set of kernels does.
+# All of these run the query of figure 1, so that one set of kernels suffices.
 STREAMS = calls_and_suspects(Random(13), tuples=30)
 
 
@@ -38,13 +37,7 @@ def inputs():
     return inputs_of(query_named("figure-1"), STREAMS)
 
 
-@interpreted_is_enough
-def test_the_examples_are_true():
-    tried = doctest.testmod(run)
-    assert tried.attempted > 0 and tried.failed == 0
-
-
-# Processes take a second each to start: test_processes has them.
+# Processes take a second each to start; they are tested in test_processes.
 @pytest.mark.parametrize("backend", sorted(set(BACKENDS) - {PROCESSES}))
 def test_a_query_may_be_an_object_a_file_or_what_it_holds(backend):
     query = query_named("figure-1")
@@ -103,9 +96,9 @@ def test_processors_may_be_shared_out_and_threads_bound_to_cores(tmp_path, monke
     monkeypatch.setattr(threads, "pin_this_thread", bound.append)
     known = run.run_plan
 
-    def ran(plan, *given):
+    def ran(plan, *given, **named):
         counts.append([stage.instances for stage in plan.stages])
-        return known(plan, *given)
+        return known(plan, *given, **named)
 
     monkeypatch.setattr(run, "run_plan", ran)
     (tmp_path / "cpus").write_text("cpu 0\n" * 4)
@@ -117,10 +110,6 @@ def test_processors_may_be_shared_out_and_threads_bound_to_cores(tmp_path, monke
 
 WRONG = {
     "instances and processors": ({"instances": 1, "processors": 2}, "figure-1: give instances or"),
-    "a state of what is measured": (
-        {"processors": 2, "state": "s"},
-        "figure-1: a state belongs to one plan",
-    ),
     "too few processors": ({"processors": 1}, "figure-1: subquery-cluster: has 2 stages"),
     "a descriptor": ({"descriptor": "none"}, "none: cannot be read as a descriptor"),
     "a descriptor of one thread": (

@@ -1,4 +1,4 @@
-"""The two ends of a plan: in which order streams are sent, and what is kept of them."""
+"""The two ends of a plan: the order in which streams are sent, and the data kept of them."""
 
 from __future__ import annotations
 
@@ -97,5 +97,5 @@ def test_an_instance_steps_no_more_often_than_the_source_names_a_time(carrier):
     parts = parts_of(plan_of(query, streams, instances=5), streams, BLOB)
     (on_threads() if carrier == "threads" else on_one_thread())(parts)
     assert all_rows(query, parts.outputs()) == reference.run(query, streams)
-    # The carrier of one thread sweeps once more when all is sent.
+    # The carrier of one thread sweeps once more when everything has been sent.
     assert max(work.steps for work in parts.work().values()) <= blobs + 1

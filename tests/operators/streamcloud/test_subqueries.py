@@ -1,4 +1,4 @@
-"""Subqueries: which operators go together."""
+"""Subqueries: which operators are grouped."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def count(name, taken):
 
 
 def counted(name, taken):
-    """Return a map of an aggregate, whose columns are those of a stream."""
+    """Return a map of an aggregate, with the columns of a stream."""
     return same(name, count(f"{name}_count", taken))
 
 
@@ -52,7 +52,7 @@ def groups(*outputs):
         before = [f"[{union.name}]" for union in each.unions]
         found.append(" ".join([f"{each.name}:", *before, *(node.name for node in each.nodes)]))
     for strategy in STRATEGIES:
-        compile_query(Query("q", outputs), strategy, 2)  # holds the plan to its invariants
+        compile_query(Query("q", outputs), strategy, 2)  # checks the plan's invariants
     return found
 
 

@@ -1,4 +1,4 @@
-"""What the processor time of an instance's thread goes into, by a clock that is set by hand."""
+"""The processor time of an instance's thread by activity, with a clock that is set by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROW = Row(0, 0, 0, 0, 0, empty_batch(3))
 
 
 class Inbox:
-    """One whose every use takes its time."""
+    """An inbox whose every use takes time."""
 
     def __init__(self, clock, taking, putting):
         self._clock, self._taking, self._putting = clock, taking, putting
@@ -43,7 +43,7 @@ def test_processor_time_is_split_into_steps_and_what_is_between_them(monkeypatch
             clock[0] += 100
         assert not spent.in_step
         assert thread.send(inboxes, [Sent(0, ROW), Sent(0, ROW)])
-    # What follows the last step is noted with the next take.
+    # Time after the last step is recorded with the next take.
     assert spent.ns == (200, 3 + 14 + 3)
     thread.take(inboxes[0, 0])
     assert spent.ns == (200, 3 + 14 + 3 + 14 + 3)

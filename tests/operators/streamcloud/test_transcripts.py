@@ -1,4 +1,4 @@
-"""Transcripts are played on one instance: as they stand, and in every other way to step."""
+"""Transcripts are played on one instance: as written, and with every other division into steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.covering import compiled_few
 from tests.operators.streamcloud import transcripts
 
 NAMES = transcripts.found()
-# Each query has kernels of its own; whole plans enter the others (test_carriers.py).
+# Each query has separate kernels; whole plans cover the others (test_carriers.py).
 COMPILED = ["join"]
 
 
@@ -57,7 +57,7 @@ def test_how_rows_are_put_into_steps_does_not_show(name):
         shuffled = random.sample(rows, len(rows))
         cuts = sorted(random.randint(0, len(rows)) for _ in range(3))
         pieces = [shuffled[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-        # Rows that come twice, and steps of none.
+        # Duplicate rows, and empty steps.
         pieces.insert(random.randint(0, 4), random.sample(rows, 1))
         pieces.append(rows[:1])
         assert transcripts.in_all(transcript, pieces) == expected, seed
@@ -82,7 +82,7 @@ def test_equal_states_have_equal_bytes(name):
         stepped, at_once = transcript.instance(), transcript.instance()
         for rows in steps[:end]:
             stepped.step(rows)
-        # As many steps, since rows are counted by them.
+        # The same number of steps, since rows are numbered by steps.
         at_once.step([row for rows in steps[:end] for row in rows])
         for _ in range(end - 1):
             at_once.step([])

@@ -1,4 +1,4 @@
-"""The YAML form: what is read, what is written, and files that are wrong, each with its message."""
+"""The YAML form: reading, writing, and invalid files, each with the message."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_wrong_file_gives_the_message_in_its_first_line(path):
     wanted = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
     with pytest.raises(UsageError) as refused:
         read_query(path)
-    # A message begins with the file, which has another folder on every machine.
+    # A message begins with the file, whose folder differs between machines.
     assert str(refused.value).removeprefix(f"{path.parent}/") == f"{path.name}: {wanted}"
 
 

@@ -1,18 +1,18 @@
-"""Transcripts: what is given to one instance, step by step, and what it must answer, as YAML files.
+"""Transcripts: input to one instance, step by step, and expected answers, as YAML files.
 
 ::
 
-    about: what it shows
+    about: the purpose
     query: ...                     as `replay streamcloud` takes it
     stage: known                   the stage that is played, and how the query is cut:
     strategy, instances, streams, merger, instance      (as compile_query has them; may be left out)
     steps:
       - give: [{side: 0, sender: 1, progress: 5, tuples: [[3, 1, 0, 77]]}]
         sent: [{to: busy, dest: 0, progress: 5, tuples: [[...]]}]
-    wrong: a text                  what the player must complain of, if it is wrong on purpose
+    wrong: a text                  the player's complaint, if the file is wrong on purpose
 
-A tuple is its words: the order key, then the columns without ts. ``seq`` is counted where it is
-left out. What is sent and is not told must have no tuples; its progress may be any.
+A tuple is a list of words: the order key, then the columns without ts. ``seq`` is counted if it
+is left out. Sent rows that are not listed must have no tuples; their progress may be any.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from operators.streamcloud.yaml_form import read_query
 
 FOLDER = Path(__file__).parent / "transcripts"
 
-# What is sent to one destination: receiver, dest; progress and tuples.
+# The rows sent to one destination: receiver, dest; progress and tuples.
 Sent = dict[tuple[str, int], tuple[int, list[list[int]]]]
 
 
@@ -49,7 +49,7 @@ class Transcript:
     number : int
     steps : list of (list of Row, Sent)
     wrong : str
-        Empty where it is right.
+        Empty for a correct file.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Transcript:
 
 
 def found() -> dict[str, Path]:
-    """Return the files there are, by name."""
+    """Return the files present, by name."""
     return {path.stem: path for path in sorted(FOLDER.glob("*.yaml"))}
 
 
@@ -113,7 +113,7 @@ def _time(given: int | str) -> int:
 
 
 def shown(plan: Plan, stage: str, sent: Sequence[Sequence[Row]]) -> Sent:
-    """Return what a step has sent, as transcripts have it."""
+    """Return the rows sent by a step, in the form of transcripts."""
     return {
         (channels.receiver, row.dest): (row.progress, row.batch.T.tolist())
         for channels, rows in zip(plan.channels_from(stage), sent, strict=True)
@@ -122,7 +122,7 @@ def shown(plan: Plan, stage: str, sent: Sequence[Sequence[Row]]) -> Sent:
 
 
 def play(transcript: Transcript) -> Iterator[str]:
-    """Play the steps as they stand, and yield what is otherwise than the transcript says."""
+    """Play the steps as written, and yield the differences from the transcript."""
     instance = transcript.instance()
     for number, (rows, expected) in enumerate(transcript.steps):
         sent = shown(transcript.plan, transcript.stage, instance.step(rows))
@@ -141,15 +141,15 @@ def play(transcript: Transcript) -> Iterator[str]:
 
 
 def in_all(transcript: Transcript, steps: Sequence[Sequence[Row]], saving: bool = False) -> Sent:
-    """Return all that is sent to each destination, and the last progress, in these steps.
+    """Return all rows sent to each destination in these steps, and the last progress.
 
     Parameters
     ----------
     transcript : Transcript
     steps : sequence of sequence of Row
-        Its rows in other steps.
+        The transcript's rows in other steps.
     saving : bool
-        Whether each step is made by a new instance, from what the one before has saved.
+        Whether a new instance makes each step, from the state saved by the previous one.
     """
     instance, whole = transcript.instance(), {}
     for rows in steps:
@@ -168,5 +168,5 @@ def in_all(transcript: Transcript, steps: Sequence[Sequence[Row]], saving: bool 
 
 
 def is_transparent(transcript: Transcript) -> bool:
-    """Return whether mergers keep the total order, so that steps cannot show."""
+    """Return whether mergers keep the total order, so that the division into steps is invisible."""
     return transcript.plan.merger == TRANSPARENT

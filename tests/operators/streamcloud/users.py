@@ -1,4 +1,4 @@
-"""What a user has in a module of his own: processes that run his query look it up there."""
+"""Functions in a user's module, where the processes that run the query look them up."""
 
 
 def half(x):

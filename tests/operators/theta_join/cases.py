@@ -1,6 +1,6 @@
-"""What theta joins are run on: streams of every kind, tables of numbers, the pairs of the oracle.
+"""Inputs for tests of theta joins: streams of every kind, tables, and the oracle's pairs.
 
-The predicate is a band over two numbers. Its outputs say which rows they are of.
+The predicate is a band over two numbers. The outputs contain the rows of the pair.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ HALF_WIDTHS = (2, 3)
 WIDE = 8
 ROWS = 400
 RECORD = 2
-# The smallest capacities that a join may be made with.
+# The smallest capacities of a join.
 LEAST = {"ahead": 3, "ahead_out": 3, "messages": 1, "pairs": 1}
 
 
 @inlined
 def _note_rows(tables, timestamp, r_row, s_row, out, place):
-    """Write an output that says what it is of."""
+    """Write an output that identifies the rows of the pair."""
     out[place] = timestamp
     out[place + 1] = r_row << 32 | s_row
 
@@ -42,7 +42,7 @@ TABLES = number_tables(*(_chance.integers(0, WIDE, 2 * ROWS) for _ in "rs"), HAL
 
 
 def are_near(tables: NumberTables, r_row: int, s_row: int) -> bool:
-    """Say whether two rows match, as one would write it."""
+    """Say whether two rows match, by a naive definition."""
     r, s = tables.r[2 * r_row : 2 * r_row + 2], tables.s[2 * s_row : 2 * s_row + 2]
     return all(abs(int(a) - int(b)) <= w for a, b, w in zip(r, s, HALF_WIDTHS, strict=True))
 
@@ -61,10 +61,10 @@ OTHERS = [each for each in JOINS if not each.operations.drive]
 
 
 def each_variant(joins: Sequence[Variant] = JOINS, always: Collection[str] | None = None) -> Any:
-    """Return the mark by which a test is run for each variant; a variant's are for one worker.
+    """Return the mark that parametrizes a test by variant, with all tests of one on one worker.
 
-    Two workers with the same variant would compile the same kernels. Of variants that are not
-    `always` asked, where that is told, only ``make test-full`` has the test.
+    Two workers with the same variant would compile the same kernels. If `always` is given, tests of
+    other variants run only in ``make test-full``.
     """
     assert set(always or ()) <= {each.id for each in joins}
     given = []
@@ -88,7 +88,7 @@ SHAPES = ("random", "tied", "bursty", "skewed", "drained", "one each", "no r", "
 def streams_of(
     shape: str, r_streams: int, s_streams: int, tuples: int, seed: int
 ) -> list[list[tuple[int, int]]]:
-    """Return streams of so many tuples each, or of fewer; rows count on in each of R and S."""
+    """Return streams of up to `tuples` tuples; rows are numbered through in each of R and S."""
     chance = random.Random(f"{shape} {seed}")
     streams = []
     for side, count in ((R, r_streams), (S, s_streams)):
@@ -106,7 +106,7 @@ def streams_of(
 
 def _length_of(shape: str, side: int, place: int, tuples: int, chance: random.Random) -> int:
     if shape == "skewed":
-        # One stream has nearly all.
+        # One stream has nearly all tuples.
         return tuples if (side, place) == (R, 0) else chance.randrange(4)
     if shape == "drained":
         return chance.choice([0, tuples // 4, tuples])
@@ -137,7 +137,7 @@ EXTENTS = {
 
 
 def takes(variant: Variant, extent: Extent) -> bool:
-    """Say whether a variant joins such windows."""
+    """Say whether a variant supports such windows."""
     return not is_chain(variant) or bool(extent.opposite or extent.count)
 
 
@@ -158,13 +158,13 @@ def join_of(
 
 
 def wanted(join: Join, holds: Holds = near) -> list[tuple[int, int]]:
-    """Return the pairs of the oracle, those among what was filled in left out."""
+    """Return the oracle's pairs, except those among the prefilled tuples."""
     pairs = reference.join(join.arrivals, join.extent, holds)
     return [pair for pair in pairs if pair[0] >= join.filled]
 
 
 def judge(join: Join, answer: Answer, pairs: Sequence[tuple[int, int]]) -> None:
-    """Compare what came out with the pairs of the oracle, in order where the variant says so."""
+    """Compare the output with the oracle's pairs, in order if the variant is ordered."""
     if join.variant.operations.ordered:
         assert answer.pairs == list(pairs)
     else:
@@ -176,7 +176,7 @@ def judge(join: Join, answer: Answer, pairs: Sequence[tuple[int, int]]) -> None:
 
 
 def agree(join: Join, seed: int = 1, holds: Holds = near) -> Answer:
-    """Run a join by one thread in an order of a seed, compare it, and return what came out."""
+    """Run a join by one thread in an order drawn from a seed; return the compared output."""
     pairs = wanted(join, holds)
     answer = interleaved(join, seed, len(pairs))
     judge(join, answer, pairs)

@@ -1,8 +1,8 @@
-"""The compiled halves of `running`: what each thread of a theta join does, in a loop.
+"""The compiled halves of `running`: the loop of each thread of a theta join.
 
-Each kernel takes up to so many steps: a few, when one thread acts for all, or as many as there are,
-on a thread of its own, which then waits where it cannot go on. So nothing is compiled twice. The
-file imports no more than the kernels need, because each of its words enters their cache key.
+Each kernel takes up to `most` steps: a few, when one thread acts for all, or all of them on a
+separate thread, which then waits whenever it cannot proceed. So no kernel is compiled twice. The
+file imports no more than the kernels need, because all of the file's text enters their cache key.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from operators.core.jit import kernel
 from operators.theta_join.family import ThetaOperations
 from operators.theta_join.predicates import Predicate
 
-# What a kernel answers besides the statuses of the contract.
+# Answers of a kernel that are not statuses of the contract.
 STOPPED = -20  # another thread failed
-NO_ROOM = -21  # more pairs came out than there are
-# So many steps that a thread never comes to their end.
+NO_ROOM = -21  # more pairs came out than expected
+# More steps than a thread can ever take.
 FOR_EVER = 1 << 60
-# A thread offers its core to another once in so many steps.
+# Number of steps after which a thread yields the core.
 YIELD_EACH = 64
 
 
@@ -32,9 +32,9 @@ class Kernels(NamedTuple):
     """The loops of a variant's threads.
 
     ``advance(shared, own, most, waits, stop)`` is a processing thread's and ``drive`` the driver's;
-    ``take(shared, own, out, found, taken, most, waits, stop)`` appends what comes out to `found`
-    and counts it in ``taken[0]``; ``feed(shared, stream, times, rows, place, until, most, waits,
-    stop)`` delivers a stream up to a place, and closes it behind its last tuple.
+    ``take(shared, own, out, found, taken, most, waits, stop)`` appends the output to `found` and
+    counts it in ``taken[0]``; ``feed(shared, stream, times, rows, place, until, most, waits,
+    stop)`` delivers a stream up to a position, and closes it after the last tuple.
     """
 
     feed: Callable[..., int]
@@ -142,7 +142,7 @@ def _passing(drive_past: Callable) -> Callable:
 
 @cache
 def kernels_of(operations: ThetaOperations, predicate: Predicate) -> Kernels:
-    """Return the loops of a variant under a predicate; what variants share is compiled once."""
+    """Return a variant's loops under a predicate; common parts of variants are compiled once."""
     step = operations.make_step(predicate)
     return Kernels(
         _feeding(operations.insert_tuple, operations.close_source),

@@ -1,9 +1,9 @@
-"""How tests run a theta join: one thread acts for all, or each thread is a real one.
+"""Runners of theta joins in tests: one thread acts for all, or all threads are real.
 
-*Interleaved*: a seed decides who moves next and for how many steps, and now and then gives some
-threads far more turns than others. A failure repeats exactly, and a standstill is seen.
+*Interleaved*: a seed decides which thread moves next and for how many steps, and sometimes gives
+some threads far more turns than others. A failure repeats exactly, and a deadlock is detected.
 
-*Threads*: an OS thread for each of the join's, with random yields in their loops.
+*Threads*: an OS thread for each thread of the join, with random yields in their loops.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from operators.theta_join.reference import Arrival
 from tests.operators.theta_join.kernels import FOR_EVER, STOPPED, kernels_of
 
 TIMEOUT_SECONDS = 120
-# Rounds in which all are asked and nobody gets on, until nobody ever will.
-# Who waits for room for a pair may have sent others: each round may bring on pairs of a batch.
+# Rounds in which no thread proceeds, until the join counts as stuck. A thread that waits for room
+# for a pair may have sent others: each round may advance the pairs of a batch.
 IDLE_ROUNDS = 300
-# A small join needs fewer turns, unless a thread does the same again and again.
+# A small join needs fewer turns, unless a thread repeats the same step for ever.
 MOST_TURNS = 300_000
 
 # A stream's tuples: timestamp and row.
@@ -40,11 +40,11 @@ Stream = Sequence[tuple[int, int]]
 
 
 class Stuck(AssertionError):
-    """Nobody gets on, and not everybody has ended."""
+    """No thread proceeds, and not all have ended."""
 
 
 class Failed(RuntimeError):
-    """A thread ended with a failure; `status` says which."""
+    """A thread ended with a failure; `status` identifies it."""
 
     def __init__(self, who: str, status: int) -> None:
         super().__init__(f"{who} ended with status {status}")
@@ -53,7 +53,7 @@ class Failed(RuntimeError):
 
 @dataclass(frozen=True)
 class Join:
-    """What is joined, and by whom.
+    """The inputs of a join and the number of threads.
 
     Attributes
     ----------
@@ -67,11 +67,11 @@ class Join:
     threads, capacity : int
         As in `Shape`.
     own : mapping
-        The variant's own parameters; others are passed over.
+        Parameters of the variant; unknown ones are ignored.
     filled : int
-        How many of the first tuples are let in by ``fill``.
+        Number of leading tuples that ``fill`` inserts.
     silent : mapping of int to (int, int)
-        Streams that keep silent before a position, and for how many turns.
+        Streams that stay silent before a position, and for how many turns.
     """
 
     variant: Variant
@@ -92,10 +92,10 @@ class Join:
         return reference.merged(self.streams, self.r_streams)
 
     def make_state(self) -> State:
-        """Return the join's state, its windows empty."""
+        """Return the join's state with empty windows."""
         s_streams = len(self.streams) - self.r_streams
         shape = Shape(self.r_streams, s_streams, self.threads, self.capacity)
-        # How many threads there are is part of the shape.
+        # The number of threads is part of the shape.
         known = {each.name for each in self.variant.parameters} - {"threads"}
         own = {name: value for name, value in self.own.items() if name in known}
         make = self.variant.operations.make_state
@@ -103,7 +103,7 @@ class Join:
 
 
 class Answer(NamedTuple):
-    """What came out: pairs of ranks, the later first, in order; their records; and the state."""
+    """The output: pairs of ranks, the later first, in order; their records; and the state."""
 
     pairs: list[tuple[int, int]]
     records: np.ndarray
@@ -111,9 +111,9 @@ class Answer(NamedTuple):
 
 
 class Crew:
-    """The threads of a join over one state. A method is what one of them does; it answers a status.
+    """The threads of a join over one state. A method acts for one of them and returns a status.
 
-    `most` steps are taken at most. Who `waits` goes on until the end.
+    At most `most` steps are taken. A thread that `waits` goes on until the end.
     """
 
     def __init__(self, join: Join, pairs: int) -> None:
@@ -128,7 +128,7 @@ class Crew:
             tuple(np.array([row[column] for row in stream], np.int64) for column in (0, 1))
             for stream in join.streams
         ]
-        # Behind a stream's last tuple it is closed.
+        # A stream is closed after the last tuple.
         self.ends = [len(stream) + 1 for stream in join.streams]
         self.words = 1 + join.predicate.record
         self.out, self.taken = aligned_words(self.words + 8), aligned_words(8)
@@ -136,7 +136,7 @@ class Crew:
         self.stop = aligned_words(8)
 
     def feed(self, stream: int, until: int, most: int, waits: bool = False) -> int:
-        """Deliver a stream up to a place."""
+        """Deliver a stream up to a position."""
         times, rows = self.columns[stream]
         return self.kernels.feed(
             self.state.shared, stream, times, rows, self.place, until, most, waits, self.stop
@@ -159,7 +159,7 @@ class Crew:
         )
 
     def answer(self) -> Answer:
-        """Return what came out."""
+        """Return the output."""
         self.join.variant.operations.check_invariants(self.state)
         records = self.found[: self.words * int(self.taken[0])].reshape(-1, self.words)
         pairs = [(rank_of(key), partner_of(key)) for key in records[:, 0].tolist()]
@@ -167,7 +167,7 @@ class Crew:
 
 
 def fill(join: Join, state: State, arrivals: Sequence[Arrival]) -> None:
-    """Let the first tuples into the windows without a comparison.
+    """Insert the first tuples into the windows without comparing them.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def fill(join: Join, state: State, arrivals: Sequence[Arrival]) -> None:
 
 # --- one thread acts for all ---------------------------------------------------------------------
 
-# What a turn came to.
+# The result of a turn.
 ENDED, MOVED, IDLE = "ended", "moved", "idle"
 Turn = Callable[[int], str]
 
@@ -199,12 +199,12 @@ Turn = Callable[[int], str]
 def interleaved(
     join: Join, seed: int = 1, pairs: int = 1 << 14, most_turns: int = MOST_TURNS
 ) -> Answer:
-    """Run a join by one thread, in an order that a seed decides; it has at most so many `pairs`.
+    """Run a join by one thread, in an order that a seed decides, with at most `pairs` outputs.
 
     Raises
     ------
     Stuck
-        When nobody gets on, or no end is in sight.
+        When no thread proceeds, or no end is in sight.
     Failed
         When a thread ended with a failure.
     """
@@ -213,12 +213,12 @@ def interleaved(
     chance = random.Random(seed)
     weights = [1] * len(turns)
     left = list(range(len(turns)))
-    # Who did nothing has nothing to do until another has got on. Of the turns in which all were
-    # asked alike, 19 of 20 came to nothing.
+    # An idle thread has nothing to do until another one has moved. When all threads were polled
+    # equally, 19 of 20 turns did nothing.
     awake, shares = list(left), []
     for _ in range(most_turns):
         if chance.random() < 0.1:
-            # For a while some are far faster than others, or all alike.
+            # For a while some are far faster than others, or all have the same speed.
             weights, shares = [chance.choice([1, 1, 1, 10, 100]) for _ in turns], []
         shares = shares or list(accumulate(weights[each] for each in awake))
         [number] = chance.choices(awake, cum_weights=shares)
@@ -228,7 +228,7 @@ def interleaved(
             shares = []
             if awake:
                 continue
-            # A step may do something and find nothing: all are asked, in any order.
+            # A step may do work without a result, so all threads are polled, in any order.
             asked = chance.sample(left, len(left))
             if all(turns[each](1) == IDLE for _ in range(IDLE_ROUNDS) for each in asked):
                 raise Stuck(f"{left} do not get on; places {crew.place} of {crew.ends}")
@@ -242,7 +242,10 @@ def interleaved(
 
 
 def _turns(crew: Crew) -> Iterator[Turn]:
-    """Yield for each thread what takes up to so many steps and says what that came to."""
+    """Yield for each thread a function that takes up to some number of steps.
+
+    The function returns the result of the turn.
+    """
     for stream in range(len(crew.ends)):
         yield _feeding(crew, stream)
     for thread in range(len(crew.state.threads)):
@@ -293,7 +296,7 @@ def _feeding(crew: Crew, stream: int) -> Turn:
 
 
 def threaded(join: Join, pairs: int) -> Answer:
-    """Run a join by real threads; at most so many `pairs` are expected.
+    """Run a join by real threads, with at most `pairs` expected outputs.
 
     Raises
     ------

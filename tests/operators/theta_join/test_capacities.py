@@ -1,4 +1,4 @@
-"""Theta joins at their smallest: who is full pushes back, nobody waits for ever, and refusals."""
+"""Theta joins at minimal capacities: backpressure, no deadlock, and refusals."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def test_the_smallest_capacities_are_enough(variant, threads):
 @each_variant()
 @pytest.mark.parametrize("threads", with_always([2, 3, 4], [3]))
 def test_one_thread_may_find_all_pairs(variant, threads):
-    # The first tuple matches all of S, and nothing else does: who keeps it fills what is behind.
+    # The first tuple matches all of S; no other tuple matches. A thread that keeps it fills the
+    # queues behind.
     rows = 100
     tables = number_tables(np.full(2 * rows, 500), np.zeros(2 * rows), HALF_WIDTHS)
     tables.r[:2] = 0
@@ -69,7 +70,7 @@ def test_one_thread_may_find_all_pairs(variant, threads):
 @each_variant()
 @pytest.mark.parametrize("only", [R, S])
 def test_one_stream_alone_does_not_fill_the_windows_of_the_other_purge(variant, only):
-    # Windows hold 21 tuples at a time, and many times as many come while the other is silent.
+    # Windows hold 21 tuples at a time, and many more arrive while the other stream is silent.
     streams = [[(time, time) for time in range(300)], [(0, 0), (1, 1), (298, 2)]]
     if only == S:
         streams.reverse()
@@ -81,12 +82,12 @@ def test_one_stream_alone_does_not_fill_the_windows_of_the_other_purge(variant, 
 
 @each_variant()
 def test_a_window_has_room_for_as_many_as_it_is_made_for(variant):
-    # 40 tuples of each stream in each window of time, and purging all of them at once.
+    # 40 tuples of each stream in each time window, all of which are then purged at once.
     times = [*range(400), *range(1000, 1040), 2000, 2001]
     streams = [[(time, row % 300) for row, time in enumerate(times)] for _ in "rs"]
     extent = make_extent(span=39, purge=OPPOSITE)
     for threads in (1, 2, 4):
-        # A chain's core may have any of the tuples; another thread has every n-th.
+        # Any core of a chain may hold any of the tuples; otherwise a thread holds every n-th.
         capacity = 40 if is_chain(variant) else -(-80 // threads)
         agree(join_of(variant, streams, extent, threads=threads, capacity=capacity), threads)
 
@@ -101,13 +102,13 @@ def test_a_silent_stream_holds_outputs_and_pushes_back(variant):
     crew = Crew(join, 1000)
     for _ in range(50):
         turn(crew, (R,))
-    # The stream of S has said nothing: no tuple of R is ready, and the gate is full of them.
+    # S has delivered nothing: no tuple of R is ready, and the gate is full of them.
     assert crew.feed(R, crew.ends[R], 1) == FULL
     assert 10 <= crew.place[R] <= 17 and crew.taken[0] == 0
     assert crew.feed(S, 1, 1) in (ACCEPTED, END)
     for _ in range(300):
         turn(crew, (R,))
-    # Ready is what comes before its only tuple, and no more than fits is let in behind it.
+    # Tuples before S's only one are ready, and the gate accepts no more than fit after it.
     assert 50 <= crew.place[R] <= 50 + 17 and crew.taken[0] == 0
     assert crew.feed(R, crew.ends[R], 1) == FULL
     for _ in range(2000):
@@ -118,7 +119,7 @@ def test_a_silent_stream_holds_outputs_and_pushes_back(variant):
 
 
 def turn(crew: Crew, streams: tuple[int, ...]) -> list[int]:
-    """Let each thread take some steps, of the streams only those named; return what they answer."""
+    """Let each thread, but only the named streams, take some steps; return their statuses."""
     statuses = [crew.feed(stream, crew.ends[stream], 3) for stream in streams]
     if crew.state.driver is not None:
         statuses.append(crew.drive(3))
@@ -136,7 +137,7 @@ def test_streams_that_fall_silent_for_a_while(variant):
 
 @each_variant()
 def test_outputs_come_before_the_end_of_a_stream(variant):
-    # The streams stay open: what is ready has to come out without the end, if not all at once.
+    # The streams stay open: all ready output must appear without their end, if not all at once.
     streams = streams_of("random", 1, 1, 100, 3)
     join = join_of(variant, streams, EXTENTS["time-opposite"])
     crew = Crew(join, 10_000)
@@ -191,7 +192,7 @@ def test_pairs_that_are_too_far_apart_are_a_failure(variant, apart, fails):
     tables = number_tables((0, 0), (0, 0), HALF_WIDTHS)
     join = join_of(variant, [[(0, 0)], [(1, 0)]], ALL_TIME, threads=1, tables=tables, filled=1)
     crew = Crew(join, 10)
-    # As if so many tuples that are in no window had come behind the one that was filled in.
+    # As if that many tuples, all outside the windows, had followed the prefilled one.
     for own in crew.state.threads or (crew.state.output,):
         if crew.state.driver is None:
             own.joining.words[processing.RANK] += apart - 1
@@ -263,7 +264,7 @@ def test_what_is_no_predicate_is_refused():
     refused(r"of at least 0, received \(1, -1\)", lambda: number_tables((), (), (1, -1)))
     refused("1 to 8 numbers of a tuple, received 9", lambda: condition(is_less, 9))
     refused("1 to 8 numbers of a tuple, received 0", lambda: condition(is_less, 0))
-    # Compiled joins are found by the names of what they are made of.
+    # Compiled joins are looked up by the names of their parts.
     refused("a function with a name, in a file", lambda: condition(lambda r, s: r < s, 1))
     refused("give real=True", lambda: number_tables((1, 2.5), (3,)))
 
@@ -281,7 +282,7 @@ def test_what_looks_up_a_range_refuses_any_other_condition(variant):
 
 
 def refused(message: str, call) -> None:
-    """Check that a call is refused with one line that says why."""
+    """Check that a call is refused with one line that gives the reason."""
     with pytest.raises(UsageError, match=message) as error:
         call()
     assert "\n" not in str(error.value)

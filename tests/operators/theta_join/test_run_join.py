@@ -1,30 +1,23 @@
-"""``run_join`` over arrays: any condition, any join, and what it refuses."""
+"""``run_join`` over arrays: any condition, any join, and refusals."""
 
 from __future__ import annotations
-
-import doctest
 
 import numpy as np
 import pytest
 
 from operators.contract import UsageError
-from operators.theta_join import reference, run
+from operators.theta_join import reference
 from operators.theta_join.family import OPPOSITE, make_extent
 from operators.theta_join.number_predicates import bands, condition, number_tables
 from operators.theta_join.run import run_join
 from tests.covering import interpreted_is_enough
 
-# By one worker, which compiles the loops once.
+# On one worker, which compiles the loops once.
 pytestmark = pytest.mark.xdist_group("run_join")
 
 
 def is_cheaper(r_price, r_weight, s_price, s_weight):
     return r_price * s_weight < 0.8 * s_price * r_weight
-
-
-def test_the_example_is_true():
-    tried = doctest.testmod(run)
-    assert tried.attempted > 2 and tried.failed == 0
 
 
 @interpreted_is_enough

@@ -1,8 +1,6 @@
-"""What predicates keep and look for: float32 in order, exact ends of bands, wide integers."""
+"""State and searches of predicates: ordered float32, exact ends of bands, wide integers."""
 
 from __future__ import annotations
-
-import re
 
 import numpy as np
 import pytest
@@ -29,6 +27,7 @@ from operators.theta_join.window import (
     make_window,
     make_window_steps,
 )
+from tests.assembly import PACKED, loops_of
 
 FLOATS = np.array(
     [0.0, -0.0, 1e-38, -1e-38, 1e-3, 9.999999, 10.0, 10.000001, 19.999998, 4096.0, 9_989.9995,
@@ -65,7 +64,7 @@ def test_the_order_of_codes_is_that_of_floats():
 
 @pytest.mark.parametrize("offset", [10.0, -10.0])
 def test_ends_of_bands_are_the_last_floats_that_match(offset):
-    # Where the band is much smaller than the spacing of floats, all of a stretch match.
+    # If the band is much smaller than the spacing of floats, all values of a stretch match.
     values = FLOATS[np.abs(FLOATS) < 1e5]
     random = np.random.default_rng(3)
     values = np.concatenate([values, (1 + 9_999 * random.random(400)).astype(np.float32)])
@@ -105,7 +104,7 @@ def test_the_benchmarks_predicate_is_the_printed_formula_in_float32(equal):
     random = np.random.default_rng(5)
     rows = 300
     y = (1 + 60 * random.random(rows)).astype(np.float32)
-    # Just at the ends of bands, where the rounding of b - 10 and b + 10 decides.
+    # Exactly at the ends of bands, where the rounding of b - 10 and b + 10 decides.
     b = np.concatenate([y[:100] + np.float32(10), y[100:200] - np.float32(10), y[200:]])
     b = np.nextafter(b, np.float32(np.inf) * random.choice([-1, 1], rows)).astype(np.float32)
     x, a = (random.integers(1, 40, rows).astype(np.int32) for _ in "xa")
@@ -118,6 +117,31 @@ def test_the_benchmarks_predicate_is_the_printed_formula_in_float32(equal):
         assert found_by(predicate, tables, R, row, rows) == np.flatnonzero(by_r).tolist()
         by_s = (np.abs(x - a[row]) <= width) & (y >= b[row] - ten) & (y <= b[row] + ten)
         assert found_by(predicate, tables, S, row, rows) == np.flatnonzero(by_s).tolist()
+
+
+POWERS = tuple(sign * 2.0**k for k in range(-3, 24) for sign in (-1, 1))
+
+
+def near(value: float) -> list[np.float32]:
+    """Return a float32 and those next to it."""
+    middle = np.float32(value)
+    return [np.nextafter(middle, np.float32(end * np.inf)) for end in (-1, 1)] + [middle]
+
+
+def test_ends_of_the_benchmarks_band_hold_one_float_to_either_side_whoever_asks():
+    predicate, ten = bench_predicate(), np.float32(10)
+    nothing = np.zeros(3, np.int64)
+    ones = np.zeros(1, np.int32)
+    wanted = np.zeros(4, np.int64)
+    for b in (each for power in POWERS for each in near(power)):
+        for y in (each for end in (-10, 10) for each in near(b + np.float32(end))):
+            tables = BenchTables(
+                ones, np.array([y]), nothing, ones, np.array([b]), nothing, nothing
+            )
+            printed = bool(y >= b - ten and y <= b + ten)
+            for side, kept in ((S, y), (R, b)):
+                predicate.prepare(tables, side, 0, wanted, 0)
+                assert (wanted[2] <= in_order(kept) <= wanted[3]) == printed, (side, y, b)
 
 
 @pytest.mark.parametrize("half_widths", [(0,), (3,), ((1 << 63) - 1,), (2, 0, 5)])
@@ -147,7 +171,7 @@ def test_a_condition_sees_both_numbers_of_both_tuples(real):
     random = np.random.default_rng(8)
     numbers = [random.integers(-30, 30, 2 * 80) / (4 if real else 1) for _ in "rs"]
     tables = number_tables(*numbers, real=real)
-    # As it is, or compiled by its user.
+    # As plain Python, or compiled by the user.
     predicate = condition(njit(is_above_and_below) if real else is_above_and_below, 2, real)
     r, s = (each.reshape(-1, 2).tolist() for each in numbers)
     pairs = 0
@@ -199,7 +223,7 @@ def test_tuples_of_a_pass_see_the_window_as_it_was():
     def run(window, comparing, tables, out):
         position = 0
         for number in range(PASS):
-            # More than a turn of the ring, in steps that are no chunks.
+            # More than one turn of the ring, in steps that do not align with chunks.
             for _ in range(37):
                 enter(window, (), tables, S, 0, position, position, position - 60)
                 position += 1
@@ -241,7 +265,7 @@ def test_every_chunk_of_several_blocks_may_match_and_has_room():
     @kernel
     def run(window, comparing, tables, turn, rows):
         for position in range(turn + rows):
-            # The ring has gone round when all of it is full.
+            # Once all of it is full, the ring has wrapped around.
             purge(window, (), position - rows + 1)
             enter(window, (), tables, S, position, position, position, position - rows + 1)
         for number in range(PASS):
@@ -272,25 +296,12 @@ def test_the_comparison_is_vectorised(name, side):
         compare(comparing, PASS, window, side)
 
     window = make_window(predicate, 256)
-    # Compiled anew: what comes out of the cache has no assembly.
+    # Compiled afresh: kernels from the cache have no assembly.
     fresh = njit(error_model="numpy")(run.py_func)
     fresh(make_comparing(predicate, window), window)
     (text,) = fresh.inspect_asm().values()
-    # In a loop over chunks: a comparison of many lanes that leaves its answer to them all.
-    packed = re.compile(r"\s(v?pcmp\w+\s.*[xyz]mm\d|cm(gt|ge|hi|hs)\s+v\d)")
-    assert max(len(packed.findall("\n".join(loop))) for loop in loops_of(text)) >= 4
-
-
-def loops_of(text: str) -> list[list[str]]:
-    """Return the lines of each loop that has no other in it, from its label to its jump back."""
-    lines, found = text.splitlines(), []
-    labels = {line.split(":")[0]: at for at, line in enumerate(lines) if line.startswith(".L")}
-    for at, line in enumerate(lines):
-        jump = re.match(r"\s+(?:j\w+|b(?:\.\w+)?)\s+(\.L\w+)", line)
-        if jump and labels.get(jump[1], at) < at:
-            found.append((labels[jump[1]], at))
-    inner = [a for a in found if not any(a[0] <= b[0] and b[1] <= a[1] and a != b for b in found)]
-    return [lines[begin:end] for begin, end in inner]
+    # In a loop over chunks.
+    assert max(len(PACKED.findall("\n".join(loop))) for loop in loops_of(text)) >= 4
 
 
 def test_a_comparison_outside_of_loops_does_not_count():

@@ -1,6 +1,6 @@
-"""Theta joins put out the pairs of the three-step procedure, whatever their threads do when.
+"""Theta joins output the pairs of the three-step procedure under any timing of the threads.
 
-What all of them have to do first of all is in `tests/contract/test_theta_join.py`.
+The basic requirements of all joins are tested in `tests/contract/test_theta_join.py`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_a_pair_behind_one_that_is_out_already_is_a_failure(variant):
     crew = Crew(
         join_of(variant, streams_of("tied", 1, 1, 40, 1), EXTENTS["time-own"], threads=1), 9
     )
-    # As if a pair of a much later tuple was out: no reader would get one before it any more.
+    # As if a pair of a much later tuple was out: after it, a reader would not get an earlier one.
     gate = crew.state.shared.gate_out
     assert t_gate.insert_tuple(gate, 0, 1 << 60, PAIR, 0) == ACCEPTED
     for stream, end in enumerate(crew.ends):
@@ -104,7 +104,7 @@ def is_within_reach(r_place, r_reach, s_place, s_reach):
     return s_place - r_place < r_reach - 0.25 and r_place < s_place + s_reach / 2
 
 
-# A condition is compiled into each join anew, for some seconds: in each run into one of each kind.
+# A condition is compiled anew into each join, which takes seconds: each run tests one of each kind.
 @each_variant([each for each in JOINS if each.id not in ("scale-join-index", "scale-join-hash")],
               always=("scale-join", "handshake"))  # fmt: skip
 @pytest.mark.parametrize("columns", [1, pytest.param(2, marks=pytest.mark.full)])
@@ -165,7 +165,7 @@ def any_join(draw, variant: Variant):
         "pairs": draw(st.integers(1, 4)),
     }
     threads = draw(st.integers(1, 6))
-    # Room for all tuples, and what is on its way.
+    # Room for all tuples, and those in flight.
     return join_of(variant, streams, extent, own, counts[R], threads=threads, capacity=max(rows, 1))
 
 
@@ -178,7 +178,7 @@ def test_any_streams_capacities_and_order_of_steps(variant, data):
 @each_variant()
 @given(data=st.data())
 def test_any_numbers(variant, data):
-    # Values at both ends of 64 bits, where a band would go beyond them.
+    # Values at both ends of 64 bits, where a band would overflow.
     ends = np.iinfo(np.int64)
     some = st.sampled_from((ends.min, ends.min + 2, -1, 0, 2, WIDE, ends.max - 3, ends.max))
     rows = 12

@@ -1,4 +1,4 @@
-"""Every kind of aggregate is benched alike: with update threads, and where tuples are no steps."""
+"""Every kind of aggregate is benched alike: with update threads, and if a step is no tuple."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from experiments.timing.threads import run_tuples
 from operators import registry
 from operators.aggregation.sink import WinsetLog, winset_log
 from operators.contract import ACCEPTED, FULL, UsageError
-from operators.running import control, crew
-from operators.running.crew import RunFailed
+from operators.running import control, run_threads
+from operators.running.run_threads import RunFailed
 from operators.running.schedule import CLOSED_LOOP, every
 
-# Counted by the output thread, by update threads, by the input threads.
+# Tuples are counted by the output thread, by update threads, by the input threads.
 EACH_KIND = ("mqlf", "tumlmc", "wiml")
 
 
@@ -42,12 +42,12 @@ def test_each_kind_is_right_at_either_kind_of_rate(meters, variant):
     assert opened.output.problem is None
     assert opened.output.latency.samples > 10
     assert opened.output.latency.mean > 0
-    # Samples are of tuples, whoever counts them: none beyond the last, and the last one near it.
+    # Samples count tuples, whichever thread counts: none beyond the last, and the last one near it.
     assert opened.outcome.processed.max() > 4_000
     assert opened.outcome.processed.max() <= 8_000
 
 
-# Of a window advance: a winset, and a pane as well, since sizes are multiples of advances.
+# For each window advance, a winset, and also a pane, since sizes are multiples of advances.
 IN_FLIGHT = {
     ("mqlf", "ahead"): lambda bench, n: 2 * n,
     ("tumlmc", "winsets_ahead"): lambda bench, n: 2 * 1024 + n * advance_of(bench),
@@ -82,7 +82,7 @@ def test_the_releasing_rank_is_what_the_output_thread_has_counted(meters, varian
     bench = bench_of(meters, variant, query="k-OS")
     total = 4_000
     started = bench.start(total, CLOSED_LOOP)
-    crew.run(started.roles, pin=False, expected_seconds=0.1, limit_seconds=30.0)
+    run_threads.run(started.roles, pin=False, expected_seconds=0.1, limit_seconds=30.0)
     log = winset_log(started.roles[0].arguments[0].windows.sink)
     ranks = bench.releasing_ranks(log)
     ended = log.processed == -1
@@ -134,14 +134,14 @@ def test_one_input_that_fails_ends_the_run_with_its_cause_within_a_second(meters
         control.fail(words, own, add(state, stream, 5, 0, 1))
         control.end(words, own)
 
-    # Long enough that only the failure can end it: the others wait for the one that failed.
+    # Long enough that only the failure can end it: the others wait for the failed thread.
     roles = bench.start(10_000_000, CLOSED_LOOP).roles
     assert roles[-1].name == "input 2"
     kernel = raising if how == "raises" else answering
     roles[-1] = dataclasses.replace(roles[-1], kernel=kernel)
     cause = "ZeroDivisionError: the reason" if how == "raises" else "out of order in its stream"
     with pytest.raises(RunFailed, match=f"input 2.*{cause}"):
-        crew.run(
+        run_threads.run(
             roles,
             pin=False,
             expected_seconds=1.0,
@@ -175,7 +175,8 @@ def test_the_latency_of_a_winset_counts_from_the_due_time_of_its_releasing_tuple
     rows = np.array([9, 1, 1, 2, 9, 9])
     log = WinsetLog(released, rows, rows, released, emitted)
     seen = _winset_latency(log, released, go, 100, every(period))
-    # Those before a fifth and after nineteen twentieths, and the end of the streams, do not count.
+    # Samples before a fifth and after nineteen twentieths, and the end of the streams, do not
+    # count.
     assert seen.samples == 3
     assert seen.mean == pytest.approx((1 + 2 + 3 + 3) / 4)
     assert (seen.p50, seen.p99, seen.max) == (2.0, 3.0, 3.0)

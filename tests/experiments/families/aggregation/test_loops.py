@@ -9,7 +9,7 @@ from operators.aggregation.sink import WINSETS_FULL
 from operators.contract import END, NOT_READY, READY
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
-from operators.running import control, crew
+from operators.running import control, run_threads
 from operators.running.control import (
     GO,
     NO_INPUT,
@@ -19,8 +19,8 @@ from operators.running.control import (
     TIMED,
     TIMED_BLOCKS,
 )
-from operators.running.crew import Counts, Role, RunFailed
 from operators.running.drivers import make_steps_loop
+from operators.running.run_threads import Counts, Role, RunFailed
 
 STEPS, THEN = 0, 1
 LIMITS = {"expected_seconds": 0.1, "limit_seconds": 60.0}
@@ -28,7 +28,7 @@ LIMITS = {"expected_seconds": 0.1, "limit_seconds": 60.0}
 
 @inlined
 def process(state):
-    """Answer READY as often as the first word says, and then the second word."""
+    """Answer READY as many times as the first word says, and then the second word."""
     if state[STEPS] == 0:
         return state[THEN]
     state[STEPS] -= 1
@@ -40,7 +40,7 @@ def update(state, thread):
     return process(state)
 
 
-# Update threads count tuples as the output thread does, one at a time.
+# Update threads count tuples like the output thread, one at a time.
 LOOPS = {
     "output": (make_output_loop(process), ()),
     "timed output": (make_output_loop(process, timed=True), ()),
@@ -58,7 +58,7 @@ def state_of(steps, then):
 def run(loop, state):
     kernel, more = LOOPS[loop]
     role = Role(loop, kernel, (state, *more), output=True, counts=Counts.EVERY_TUPLE)
-    return crew.run([role], pin=False, failures={WINSETS_FULL: "too many winsets"}, **LIMITS)
+    return run_threads.run([role], pin=False, failures={WINSETS_FULL: "too many winsets"}, **LIMITS)
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -85,7 +85,7 @@ def test_a_timed_block_is_so_many_tuples_or_a_winset(loop, steps, blocks):
 
 
 def stopped_while(loop, state):
-    """Enter a loop that was told to stop after the start, and return its control words."""
+    """Enter a loop that is stopped after the start, and return the loop's control words."""
     kernel, more = LOOPS[loop]
     words = control.make_control(1)
     words[GO], words[STOP] = 1, 1
@@ -104,5 +104,5 @@ def test_a_thread_that_was_told_to_stop_takes_no_further_step(loop, steps, then)
 def test_waiting_for_input_is_seen_and_is_no_progress():
     kernel, _ = LOOPS["output"]
     role = Role("output", kernel, (state_of(5, NOT_READY),), output=True, counts=Counts.EVERY_TUPLE)
-    with pytest.raises(crew.Stalled, match=f"{control.STATES[NO_INPUT]}: output at 5"):
-        crew.run([role], pin=False, stall_seconds=0.1, **LIMITS)
+    with pytest.raises(run_threads.Stalled, match=f"{control.STATES[NO_INPUT]}: output at 5"):
+        run_threads.run([role], pin=False, stall_seconds=0.1, **LIMITS)

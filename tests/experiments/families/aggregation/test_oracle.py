@@ -9,7 +9,7 @@ import pytest
 
 from experiments.families.aggregation import oracle
 from experiments.families.aggregation.bench import text_of
-from experiments.timing import cycle as cycles
+from experiments.timing import replayed_feed as cycles
 from operators.aggregation import reference
 from operators.aggregation.plan import make_plan
 from operators.aggregation.sink import WinsetLog
@@ -169,7 +169,7 @@ def test_the_split_keeps_the_total_order(meters):
     ranks = np.concatenate([feed.ranks for feed in cycle.feeds])
     assert sorted(ranks.tolist()) == list(range(3_000))
     assert all((np.diff(feed.ranks) > 0).all() for feed in cycle.feeds)
-    # Ties go by stream: sorting (time, stream) changes nothing.
+    # Ties are ordered by stream: sorting (time, stream) changes nothing.
     stream = np.empty(3_000, dtype=np.int64)
     for number, feed in enumerate(cycle.feeds):
         stream[feed.ranks] = number

@@ -1,4 +1,4 @@
-"""The reader of a gate: it checks the order, folds what it gets, and records latencies."""
+"""The reader of a gate: it checks the order, folds the tuples, and records latencies."""
 
 from __future__ import annotations
 
@@ -7,23 +7,28 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from experiments.families.gate.loops import delivery_word, make_reader_loop
+from experiments.families.gate.loops import (
+    SAMPLED_EACH,
+    delivery_word,
+    is_sampled,
+    make_reader_loop,
+)
 from operators.contract import END, NOT_READY, READY, ROWS_FULL
 from operators.core import histogram
 from operators.core.atomics import now
 from operators.core.integers import fold
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
-from operators.running import control, crew
+from operators.running import control, run_threads
 from operators.running.control import DIGEST, DISORDER, GO, PROGRESS, STATE, STOP
-from operators.running.crew import Counts, Role, RunFailed
+from operators.running.run_threads import Counts, Role, RunFailed
 from operators.running.schedule import CLOSED_LOOP, every
 
 IN_ORDER = [(1, 0, 7, 70), (1, 1, 8, 80), (3, 0, 9, 90)]
 
 
 class Written(NamedTuple):
-    """What a gate delivers, a row of four a tuple, how many it has given, and what comes then."""
+    """A gate's prepared output: four words a tuple, the tuples given so far, the final status."""
 
     rows: np.ndarray
     words: np.ndarray  # given, then
@@ -58,7 +63,7 @@ def arguments(state, schedule=CLOSED_LOOP, first=0, last=0):
 def run(state, *measured):
     given, kept = arguments(state, *measured)
     role = Role("reader 0", READER, given, output=True, counts=Counts.EVERY_TUPLE)
-    outcome = crew.run(
+    outcome = run_threads.run(
         [role], pin=False, expected_seconds=0.1, limit_seconds=60.0,
         failures={ROWS_FULL: "no room"},
     )  # fmt: skip
@@ -92,10 +97,20 @@ def test_an_earlier_tuple_after_a_later_one_is_counted(rows):
 
 def test_latencies_are_those_of_the_measured_tuples_of_an_open_run():
     begin = now()
-    # Of tuples that were due at the start, a hundredth of a nanosecond apart.
-    outcome, kept = run(written([(n, 0, 0, 0) for n in range(100)]), every(0.01), 20, 95)
-    assert histogram.count(kept) == 75
+    # Latencies of tuples that were due at the start, a hundredth of a nanosecond apart.
+    outcome, kept = run(written([(n, 0, 0, 0) for n in range(2_000)]), every(0.01), 400, 1_900)
+    assert histogram.count(kept) == sum(map(is_sampled, range(400, 1_900))) < 1_500 / 60
     assert 0 <= histogram.percentile(kept, 0) <= histogram.mean(kept) <= now() - begin
+
+
+def test_of_each_64_tuples_one_is_sampled_and_no_place_is_preferred():
+    chosen = [rank for rank in range(64_000) if is_sampled(rank)]
+    assert [rank // SAMPLED_EACH for rank in chosen] == list(range(1_000))
+    places = np.bincount([rank % SAMPLED_EACH for rank in chosen], minlength=SAMPLED_EACH)
+    # With an even choice each position has 16 on average, with a standard deviation of 4.
+    assert places.min() > 0 and places.max() < 40
+    # And the positions at which a power of two begins are as likely as others.
+    assert 300 < sum(rank % 2 for rank in chosen) < 700
 
 
 def test_an_answer_that_ends_a_run_is_told_with_its_place():

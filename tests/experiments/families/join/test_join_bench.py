@@ -1,4 +1,4 @@
-"""The bench of a join: its oracle, what it refuses, and what it tells beside the throughput."""
+"""The bench of a join: the oracle, refusals, and the columns in addition to the throughput."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from datasets.band_join_keys.keys import PHASES
 from experiments import families
-from experiments.families.join import expected, streams, threads
+from experiments.families.join import expected, loops, streams, threads
 from experiments.families.join.bench import MOST_PLACES, JoinBench, bytes_of, shares_of
 from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for
@@ -21,17 +21,20 @@ from operators import registry
 from operators.contract import UsageError
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import INTERPRETED
-from tests.covering import with_always
+from operators.core.layout import aligned_words
+from operators.join.family import COUNT, POSITION, SIDE, make_output
+from tests.covering import interpreted_is_enough, with_always
 
 ROWS = 6_000 if INTERPRETED else 40_000
-# What a step takes is told of compiled ones.
+# Step times are reported for compiled joins.
 timed = pytest.mark.skipif(INTERPRETED, reason="a step takes as long as the interpreter does")
 JOINS = [each.id for each in registry.variants("join")]
+PRINTED = "round-robin-as-printed"
 
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch) -> Keys:
-    """Keys made up, in place of a dataset's."""
+    """Synthetic keys instead of a dataset's."""
     random = np.random.default_rng(5)
     full = np.iinfo(np.int32)
     made = Keys(*(random.integers(full.min, full.max, ROWS).astype(np.int32) for _ in "rs"))
@@ -60,9 +63,9 @@ def keys(monkeypatch) -> Keys:
 def for_one_worker(
     name: str, ids: Sequence[str], always: Sequence[str] | None = None
 ) -> pytest.MarkDecorator:
-    """Return the mark that runs a test for each of `ids`, each by one worker, which compiles it.
+    """Return the mark that runs a test for each of `ids`, each on the worker that compiles it.
 
-    Each run of the tests has those in `always`, all of them where it is not given.
+    Each run of the tests has those in `always`, or all of them if it is not given.
     """
     given = [
         pytest.param(*each.values, marks=[pytest.mark.xdist_group(each.values[0]),
@@ -89,11 +92,12 @@ def test_every_join_agrees_with_the_oracle_from_slice_to_slice(variant, kind):
     assert rows[0]["half_width"] > 0
 
 
+@pytest.mark.parametrize("chain", ["round-robin", PRINTED])
 @for_one_worker("index", ["b-plus-tree", "nested-loop", "pim-tree"], ["pim-tree"])
 @pytest.mark.parametrize(("count", "kind"), [(1, "two-way"), (2, "self"), (3, "two-way")])
-def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(index, count, kind):
-    bench = ready("round-robin", index=index, threads=count, kind=kind)
-    assert bench.threads == count
+def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(chain, index, count, kind):
+    bench = ready(chain, index=index, threads=count, kind=kind)
+    assert bench.threads == count + (chain == PRINTED)
     rows = [bench.run(Request(0.1, tuples=tuples)) for tuples in (1_000, 4 * ROWS // 3, 2_048)]
     assert [row["invalid_reason"] for row in rows] == [None] * 3
     assert all(row["outputs"] > row["tuples"] for row in rows)
@@ -103,17 +107,21 @@ def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(index, co
 @pytest.mark.parametrize(("window", "more"), [(512, 0), (5_000, 0.5)])
 def test_filling_has_a_minute_and_time_for_its_tuples(monkeypatch, window, more):
     given = {}
-    monkeypatch.setattr(threads.crew, "run", lambda roles, **named: given.update(named))
+    monkeypatch.setattr(threads.run_threads, "run", lambda roles, **named: given.update(named))
     ready("round-robin", index="nested-loop", window=window)._fill()
     assert given["limit_seconds"] == pytest.approx(60 + more, abs=0.1)
 
 
-# The rows of a part and of a block, the first row, the streams: parts begin inside of windows and
-# of blocks, and the keys begin again.
+as_measured = pytest.mark.skipif(INTERPRETED, reason="billions of steps in parts of full size")
+
+
+# The rows of a part and of a block (None: as in measured runs), the first row, the streams. Parts
+# begin inside windows and blocks, and the keys begin again.
 @pytest.mark.parametrize(
     ("part", "block", "first", "sides"),
-    [(None, None, 200, 2), (None, None, 4_070, 1), (64, 16, 200, 2), (1, 7, ROWS - 30, 2),
-     (1, 1, ROWS - 30, 1), (200, 300, 0, 2)],
+    [pytest.param(None, None, 200, 2, marks=as_measured),
+     pytest.param(None, None, 4_070, 1, marks=as_measured), (64, 16, 200, 2),
+     (1, 7, ROWS - 30, 2), (1, 1, ROWS - 30, 1), (200, 300, 0, 2)],
 )  # fmt: skip
 def test_the_oracle_finds_the_pairs_of_a_loop_over_everything(
     keys, monkeypatch, part, block, first, sides
@@ -122,7 +130,7 @@ def test_the_oracle_finds_the_pairs_of_a_loop_over_everything(
         if rows is not None:
             monkeypatch.setattr(expected, name, rows)
     of_s = keys.s if sides == 2 else keys.r
-    # An early tuple lies at the end of its band, which belongs to it.
+    # An early tuple lies at the end of the band, which is inclusive.
     window, half = 50, abs(int(of_s[first]) - int(keys.r[first - 3]))
     words, pairs = [], 0
     for row in range(first, first + 60):
@@ -142,17 +150,57 @@ def test_the_oracle_finds_the_pairs_of_a_loop_over_everything(
         digest = fold(digest, word)
     oracle = expected.Expected(keys, window, half, sides)
     assert oracle.digest(first, 60) == (digest, pairs)
-    # In pieces, and from another place.
+    # In pieces, and from another start.
     assert oracle.digest(first + 30, 30) != (digest, pairs)
     assert oracle.digest(first, 60) == (digest, pairs)
     assert expected.Expected(keys, window, half, sides).digest(first, 60) == (digest, pairs)
+
+
+def digest_of_any(parts) -> tuple[int, int]:
+    """Return the digest and the number of pairs of a join whose output is these parts."""
+    session, output = aligned_words(loops.SESSION_WORDS), make_output(64)
+    for side, position, partners in parts:
+        output.words[SIDE], output.words[POSITION] = side, position
+        output.words[COUNT] = len(partners)
+        output.partners[: len(partners)] = partners
+        loops.add_output(session, output)
+    return int(session[loops.DIGEST]), int(session[loops.PAIRS])
+
+
+@interpreted_is_enough
+@pytest.mark.parametrize("sides", [1, 2])
+def test_pairs_without_order_are_compared_as_a_set(keys, monkeypatch, sides):
+    monkeypatch.setattr(expected, "LEAST_PART", 64)
+    monkeypatch.setattr(expected, "LEAST_BLOCK", 16)
+    of_s = keys.s if sides == 2 else keys.r
+    window, half, first = 50, 1 << 28, ROWS - 30
+    parts = []
+    for row in range(first, first + 60):
+        for side in range(sides):
+            own, other = (keys.s, keys.r) if side == 1 else (keys.r, of_s)
+            inside = range(row + side - window, row + side)
+            key = int(own[row % ROWS])
+            near = [n for n in inside if abs(key - int(other[n % ROWS])) <= half]
+            parts += [(side, row, near[:2]), (side, row, near[2:])]
+    wanted = expected.Expected(keys, window, half, sides).digest(first, 60, ordered=False)
+    np.random.default_rng(3).shuffle(parts)
+    assert digest_of_any(parts) == wanted and wanted[1] > 200
+    # One is missing, duplicated, paired with another tuple, of the other stream, or replaced.
+    most = max(parts, key=lambda part: len(part[2]))
+    at = next(n for n, part in enumerate(parts) if part is most)
+    side, row, near = most
+    for other in (
+        (side, row, near[1:]), (side, row, [*near, near[0]]), (side, row + 1, near),
+        (1 - side, row, near), (side, row, [near[0] + 1, *near[1:]]),
+    ):  # fmt: skip
+        assert digest_of_any([*parts[:at], other, *parts[at + 1 :]])[0] != wanted[0]
 
 
 @for_one_worker("variant", ["b-plus-tree", "pim-tree"])
 def test_a_wrong_pair_is_noticed_and_the_windows_are_filled_anew(variant):
     bench = ready(variant)
     assert bench.run(Request(0.1, tuples=1_024))["valid"]
-    # A band of no width: pairs are missing.
+    # A band of zero width: pairs are missing.
     (joiner,) = bench._state.threads
     narrow = joiner._replace(windows=joiner.windows._replace(half_width=0))
     bench._state = bench._state._replace(threads=(narrow,))
@@ -181,13 +229,13 @@ def test_a_slice_is_whole_cycles_of_merges():
     assert bench.slice_tuples(1e-6) >= 2 * 512
 
 
-# In lock step, since no other test in each run compiles its steps with clocks.
+# In lock step, since no other test in each run compiles the steps with clocks.
 @pytest.mark.xdist_group("pim-tree-lock-step")
 @timed
 def test_steps_add_up_to_what_a_tuple_takes():
-    # A PIM-Tree deletes in merges: what is left of its delete is next to nothing, or nothing. One
-    # tuple in 65 is stamped, so that a thread that loses its core for a moment tells more of one
-    # step; the least of three runs does not.
+    # A PIM-Tree deletes in merges, so that little or nothing remains in the delete step. One tuple
+    # in 65 is stamped, so that a thread that loses the core for a moment inflates one step; the
+    # minimum of three runs is unaffected.
     known = quantities.of_family("join")
     bench, deleting, merging = ready("pim-tree-lock-step", window=4_096), [], []
     for _ in range(3):
@@ -211,13 +259,13 @@ def test_a_b_plus_tree_merges_nothing_but_its_nodes():
     assert sum(found.values()) == pytest.approx(1e9 * row["seconds"] / row["tuples"])
 
 
-# Five clocks of 20 to 25 ns beside one tuple in 65 are 2 ns a tuple, which takes 50 at least; the
-# two loops are laid out differently, which made up to 9 ns. Clocks beside each tuple would be 100.
+# Five clocks of 20 to 25 ns on one tuple in 65 are 2 ns a tuple, which takes at least 50. The two
+# loops have different code layouts, which made up to 9 ns. Clocks on each tuple would be 100.
 CLOCKS_COST = 1.5
 
 
 def processor_ns(bench: JoinBench, phase: str, tuples: int) -> float:
-    """Return the processor time of a tuple in the thread that joins."""
+    """Return the processor time of a tuple in the joining thread."""
     outcome = bench.measure(Request(0.1, tuples=tuples, phase=phase)).outcome
     return float(outcome.cpu_ns[0]) / tuples
 
@@ -229,8 +277,8 @@ def test_a_run_with_clocks_takes_as_long_as_one_without(variant):
     bench = ready(variant, window=4_096)
     for phase in (CLOSED, STEPS):
         assert bench.run(Request(0.1, tuples=20_480, phase=phase))["valid"]
-    # The least of many short runs is that of an undisturbed one, whatever else the machine does;
-    # beside a busy neighbour it takes more of them.
+    # The minimum of many short runs is an undisturbed one, whatever else the machine does; next to
+    # a busy neighbour more runs are needed.
     least = dict.fromkeys((CLOSED, STEPS), math.inf)
     for turn in range(1, 241):
         for phase in least:

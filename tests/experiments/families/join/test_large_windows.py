@@ -16,7 +16,7 @@ from tests.operators.join.parameters import SETTINGS, of_one_kernel
 
 WINDOW = 1 << 16
 ROWS = 5 * WINDOW // 2
-# More than a cycle of merges at the ratio of 1; the keys begin again in it.
+# More than a cycle of merges at the ratio of 1; the keys begin again within it.
 TUPLES = 2 * (WINDOW + 3_000)
 
 
@@ -30,7 +30,7 @@ def _tied(random: np.random.Generator) -> np.ndarray:
 
 
 def _extreme(random: np.random.Generator) -> np.ndarray:
-    """Return keys at both ends of what a key may be, equal ones among them."""
+    """Return keys at both ends of the domain, including equal ones."""
     ends = np.iinfo(np.int32)
     inwards = random.integers(0, WINDOW // 8, ROWS)
     return np.where(random.integers(0, 2, ROWS), ends.min + inwards, ends.max - inwards)
@@ -40,23 +40,22 @@ def _drifting(random: np.random.Generator) -> np.ndarray:
     return np.linspace(-1e9, 1e9, ROWS) + random.normal(0, 1e8, ROWS)
 
 
-# By name, and how many partners a tuple has: of tied keys those that are equal, about four.
+# By name, and the number of partners of a tuple: tied keys match equal ones, about four.
 MAKERS = {
     "uniform": (_uniform, 2), "tied": (_tied, 0), "drifting": (_drifting, 2),
     "extreme": (_extreme, 0),
 }  # fmt: skip
-# With small nodes a tree is deeper, and its kernel another one.
+# With small nodes a tree is deeper, and needs another kernel.
 OTHERS = {"b-plus-tree": [{}, {"fan_out": 4}]}
 
 
-# The bench's loop around a join over an index that threads share takes half a minute to compile.
-# Each run of the tests has that of the paper's index; large windows of the others are there in the
-# contract of indexes.
+# The bench's loop around a join over a shared index takes half a minute to compile. Each run of the
+# tests has that of the paper's index; the contract of indexes covers large windows of the others.
 SHARED = set(registry.takers_of("join", "task_size")) - {"pim-tree-parallel"}
 
 
 def cases() -> list:
-    """Return every join at every parameter on all keys; each run has one of the keys of each."""
+    """Return every join at every parameter on all keys; each run has one of the keys for each."""
     found, place = [], 0
     for variant in SETTINGS:
         for own in OTHERS.get(variant) or of_one_kernel(variant):
@@ -72,7 +71,7 @@ def cases() -> list:
 
 @pytest.fixture(autouse=True)
 def data(monkeypatch):
-    """Read keys made up, in place of a dataset's."""
+    """Read synthetic keys instead of a dataset's."""
     half_width_for.cache_clear()
     expected._kept.cache_clear()
     monkeypatch.setattr(benched, "dataset_path", lambda named, role: "made")

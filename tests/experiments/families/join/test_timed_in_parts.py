@@ -1,4 +1,4 @@
-"""Runs of a join's bench that look at its parts: along a stream that drifts, and task by task."""
+"""Runs of a join's bench in parts: along a drifting stream, and task by task."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEYS = keys()
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    """Let the oracle look at no more rows than it is asked for."""
+    """Limit the oracle's blocks to the requested rows."""
     expected._kept.cache_clear()
     for name in ("LEAST_PART", "LEAST_BLOCK"):
         monkeypatch.setattr(expected, name, WINDOW)
@@ -47,17 +47,17 @@ def ready(variant: str, **settings: object) -> JoinBench:
 @pytest.mark.parametrize("variant", compiled_few(["pim-tree", "pim-tree-parallel", "olc-tree"], []))
 def test_a_stream_that_drifts_is_told_part_by_part(variant):
     bench = ready(variant, kind="self", keys="drift", drift=0.4)
-    # However long the slices are: the stream behind the windows that are filled.
+    # Regardless of the length of slices: the stream after the prefilled windows.
     for _ in range(2):
         row = bench.run(Request(0.1, tuples=256, phase=ALONG))
         assert row["valid"] and row["tuples"] == (sum(PHASES) - FILLED) * WINDOW
-        # What was filled and what was joined are the stream, once.
+        # The prefilled and the joined tuples together are the stream, once.
         assert bench._rows() == sum(PHASES) * WINDOW
         along = row["along_stream"]
         parts = (sum(PHASES) - FILLED) * PARTS_A_WINDOW
         assert along["place"] == [FILLED + (n + 0.5) / PARTS_A_WINDOW for n in range(parts)]
         took = sum(WINDOW / PARTS_A_WINDOW / rate for rate in along["tps"])
-        # The run ends with the last of them, and its threads a little later.
+        # The run ends with the last tuple, and the threads end a little later.
         assert min(along["tps"]) > 0 and row["seconds"] / 10 < took < 1.001 * row["seconds"]
     before, during, after, whole = (
         KNOWN[f"{name}_tps"].value(row)
@@ -81,7 +81,8 @@ def test_tasks_and_tuples_are_timed_in_runs_of_their_own(variant):
         for times in ("task", "end_to_end"):
             middle, late = (row[f"{times}_us_{rank}"] for rank in ("p50", "p99"))
             assert 0 < middle <= late and middle / 2 < row[f"{times}_us_mean"]
-        # What a run before took is forgotten: threads had no longer together than this one ran.
+        # Times of an earlier run are forgotten: the total is at most this run's time for all
+        # threads.
         tasks_s = row["task_us_mean"] * 1_024 / 8 / 1e6
         assert tasks_s <= 1.02 * bench.threads * row["seconds"]
     assert KNOWN["task_us_mean"].value(rows[0]) == rows[0]["task_us_mean"]

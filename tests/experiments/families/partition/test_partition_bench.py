@@ -1,4 +1,4 @@
-"""The bench of partitioned worklists: keys as the paper draws them, and mistakes that show."""
+"""The bench of partitioned worklists: keys distributed as in the paper, and detected errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from operators.contract import FULL, UsageError
 from operators.core import histogram
 from operators.core.jit import INTERPRETED, inlined
 from operators.partition import shared
-from operators.running.crew import RunFailed
+from operators.running.run_threads import RunFailed
 from operators.running.schedule import CLOSED_LOOP
 
 TOTAL = 4_000 if not INTERPRETED else 300
@@ -30,7 +30,7 @@ def ready(variant="hybrid", **settings):
 
 @pytest.mark.parametrize(("partitions", "share"), [(2, 0.5), (3, 0.999), (4, 0.5), (16, 0.39)])
 def test_skew_is_that_of_the_notes(partitions, share):
-    # At sigma 0.1 the largest of so many ranges holds this share of the keys.
+    # At sigma 0.1 the largest of that many ranges holds this share of the keys.
     found = np.bincount(module.partitions_of(0.1, partitions, 1), minlength=partitions)
     assert found.max() / found.sum() == pytest.approx(share, abs=0.06 if INTERPRETED else 0.03)
 
@@ -56,7 +56,7 @@ def test_a_partitioned_queue_has_no_more_partitions_than_workers():
 
 @inlined
 def next_input_exchanged(state, worker, out):
-    """Give out the words of each two tuples in the other order."""
+    """Exchange the words of every two tuples."""
     status = shared.next_input(state, worker, out)
     out[2] ^= 1
     return status
@@ -74,7 +74,7 @@ def test_tuples_of_a_partition_in_another_order_are_seen():
 
 @inlined
 def send_without_a_slot(buffer, receiver, serial, output):
-    """Find no slot for an output, which the producer sees to."""
+    """Find no slot for an output; the producer must ensure that there is one."""
     return FULL
 
 
@@ -122,16 +122,16 @@ def test_processing_latency_is_the_work_where_nobody_waits():
     row = bench.run(Request(0.1, tuples=300))
     assert row["valid"] and row["markers"] == 300
     if not INTERPRETED:
-        # One worker processes in order, so that an output waits for none before it.
+        # One worker processes in order, so that no output waits for an earlier one.
         assert 0.1 < row["processing_ms_p50"] < 0.5
 
 
 @pytest.mark.skipif(INTERPRETED, reason="work is calibrated for compiled code")
 def test_outputs_that_wait_for_an_earlier_one_take_longer():
-    # One worker at a time has each of two partitions: it goes through many of its own while the
-    # other's come in between; that makes five times the hybrid's latency. A host that takes a core
-    # away makes latencies longer and none shorter: the least of some runs counts, and where a core
-    # is missing, of as many as it takes to have both once.
+    # One worker at a time owns each of two partitions. It processes many tuples of one, whose
+    # outputs wait for the other's tuples in between; that makes five times the hybrid's latency. A
+    # host that takes a core away only makes latencies longer. So the minimum of some runs counts;
+    # if a core is missing, as many runs as it takes for both cores to be available once.
     benches = {
         variant: ready(variant, workers=2, work_us=100, slots=64)
         for variant in ("hybrid", "partitioned")

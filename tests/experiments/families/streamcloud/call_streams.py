@@ -1,4 +1,4 @@
-"""A small set of call records in memory, for benches that read calls."""
+"""A small dataset of call records in memory, for benches that read calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NUMBERS = 40
 
 
 def in_memory(seed: int = 1, **changed: np.ndarray) -> InMemory:
-    """Return calls of few numbers, thirty a second, so that many of them meet.
+    """Return calls of few numbers, thirty a second, so that many of them match.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Work that is counted, against what can be counted by hand."""
+"""Counted work, compared with counts by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.operators.streamcloud.test_carriers import query_named
 
 
 class Watched(Parts):
-    """A plan whose channels are watched: who sent to whom, and what outputs got."""
+    """A plan whose channels are watched: senders, receivers, and the outputs' rows."""
 
     def __init__(self, *given):
         super().__init__(*given)
@@ -67,11 +67,11 @@ def test_a_grid_shares_pairs_out_and_makes_none(instances, rows, columns):
                "right": [[(ts, ts) for ts in range(RIGHT)]]}  # fmt: skip
     found, _ = counted(query, streams, "subquery-cluster", instances)
     tuples = LEFT + RIGHT
-    # All of one stream are in the window of all of the other.
+    # All of one stream is in the window of all of the other.
     assert found["all_comparisons"] == LEFT * RIGHT / tuples
     share = LEFT * RIGHT / tuples / instances
     assert share <= found["most_comparisons"] < 2 * share
-    # Each of the left goes to a row of the grid, each of the right to a column.
+    # Each tuple of the left goes to a row of the grid, each of the right to a column.
     least = (LEFT / rows + RIGHT / columns) / tuples
     assert least <= found["most_tuples"] < 2 * least
     assert found["hops_a_tuple"] == found["channels"] == 0
@@ -80,18 +80,19 @@ def test_a_grid_shares_pairs_out_and_makes_none(instances, rows, columns):
 # --- figure 2 -------------------------------------------------------------------------------------
 
 CALLS, NUMBERS, DISTRICTS = 24, 4, 2
-# A call in each ten seconds, each of one number that is reported once, and long enough for both
-# filters. Windows of a minute begin every ten seconds, and the first of them before the first call:
+# A call every ten seconds, each from one number that is reported once, and long enough for both
+# filters. Windows of a minute begin every ten seconds. The first would begin before the first call,
 # but a window begins at 0 at the earliest.
 CALLED = [(ts, ts // 10 % NUMBERS, 0, 300, ts // 10 % DISTRICTS) for ts in range(0, 10 * CALLS, 10)]
 REPORTS = [(ts, ts // 10 % NUMBERS) for ts in range(0, 10 * CALLS, 10)]
-# A number is reported every 40 s, so that a call meets its report and those 40 s before and after.
+# A number is reported every 40 s, so that a call matches one report, and those 40 s before and
+# after.
 PAIRS = CALLS + 2 * (CALLS - NUMBERS)
 
 
 def groups_of_windows():
-    """Return how many rows the aggregate puts out: of each window its districts."""
-    # A pair has the time of the later of its two.
+    """Return the number of rows of the aggregate: the districts of each window."""
+    # A pair has the time of the later tuple.
     times = [
         (max(call, report), district)
         for call, number, _, _, district in CALLED
@@ -107,11 +108,11 @@ def groups_of_windows():
     })  # fmt: skip
 
 
-# By strategy, what goes between instances, in tuples.
+# By strategy, the number of tuples sent between instances.
 HOPS = {
-    # lengths, long, known, longer, busy, means: each passes its tuples on.
+    # lengths, long, known, longer, busy, means: each forwards its tuples.
     "operator-cluster": CALLS + CALLS + PAIRS + PAIRS + groups_of_windows(),
-    # What is before the join, the join with the filter behind it, the aggregate with its map.
+    # The part before the join, the join with the next filter, the aggregate with its map.
     "subquery-cluster": CALLS + PAIRS,
     "query-cluster": CALLS + PAIRS,
 }
@@ -134,8 +135,8 @@ def test_bytes_and_rows_are_what_goes_between_instances():
     tuples = CALLS + len(REPORTS)
     one, _ = counted(query_named("figure-2"), streams, "subquery-cluster", 1, blob=1000)
     rows = one["rows_a_kilotuple"] * tuples / 1000
-    # A call has a key of three words, and behind it caller, district, seconds; a pair a key of
-    # 3 + 1 + 3, and district, seconds. Each row has a head of seven words.
+    # A call has a key of three words, followed by caller, district, seconds; a pair has a key of 3
+    # + 1 + 3, and district, seconds. Each row has a head of seven words.
     bodies = 8 * (CALLS * 6 + PAIRS * 9)
     assert rows == int(rows) > 0
     assert one["bytes_a_tuple"] * tuples == pytest.approx(bodies + 56 * rows)
@@ -148,7 +149,7 @@ def test_a_processor_of_query_cluster_has_an_instance_of_each_stage():
         strategy: counted(query_named("figure-2"), streams, strategy, 1)[0] for strategy in HOPS
     }
     tuples = CALLS + len(REPORTS)
-    # The one processor takes all that any stage takes; else the busiest is one stage's.
+    # The one processor takes all tuples of all stages; otherwise the busiest serves one stage.
     assert alone["query-cluster"]["most_tuples"] * tuples == pytest.approx(tuples + CALLS + PAIRS)
     assert alone["subquery-cluster"]["most_tuples"] * tuples == pytest.approx(
         max(CALLS + len(REPORTS), PAIRS)

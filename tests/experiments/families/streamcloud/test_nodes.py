@@ -1,4 +1,4 @@
-"""The shares of processing, communication and idle time: of what nodes said in the middle."""
+"""The shares of processing, communication and idle time, from nodes' reports in the middle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from operators.streamcloud.carriers.processes import Report
 
 
 def said(*reports):
-    """Return what a node said: tuples sent, the clock, what the source's process used, and it."""
+    """Return a node's reports: tuples sent, clock, processor times of the source and the node."""
     return [Report(sent, outside, 0, clock, used) for sent, clock, outside, used in reports]
 
 
@@ -31,14 +31,14 @@ def test_shares_are_of_what_the_cores_had_in_the_middle():
 
 
 def test_nodes_that_speak_at_other_moments_are_put_together():
-    # In 50 ns 15 and 5: of 100 ns 30 and 10.
+    # 15 and 5 in 50 ns: 30 and 10 in 100 ns.
     other = said((12, 120, 22, (0, 0)), (19, 170, 32, (15, 5)))
     found = shares_of({0: ONE, 1: other}, 10, 20, cores=2)
     assert found == shares(60 / 180, 30 / 180, 90 / 180)
 
 
 def test_cores_that_are_all_used_leave_nothing_idle():
-    # Clocks are read one behind the other: it may be a little more than there was.
+    # Clocks are read one after the other: the sum may exceed the available time a little.
     busy = said((10, 0, 0, (0, 0)), (20, 100, 21, (60, 20)))
     assert shares_of({0: busy}, 10, 20, cores=1) == shares(0.75, 0.25, 0)
 
@@ -58,4 +58,5 @@ def test_the_time_of_instances_has_what_hears_their_connections_in_it():
 
 
 def test_the_shares_are_the_columns_of_the_phase():
-    assert SHARES == tuple(each.name for each in QUANTITIES if each.phase == COSTS and each.whole)
+    stacked = (each for each in QUANTITIES if each.phase == COSTS and each.total_label)
+    assert SHARES == tuple(each.name for each in stacked)

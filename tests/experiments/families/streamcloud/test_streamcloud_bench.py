@@ -1,4 +1,4 @@
-"""The bench of queries: runs are checked, paced and counted; settings are refused with reason."""
+"""The bench of queries: runs are checked, paced and counted; refusals give the reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from experiments.families.streamcloud.parts import Found, Timed, TimedParts
 from experiments.families.streamcloud.streams import streams_of
 from experiments.records import columns
 from experiments.records.columns import CLOSED, OPEN
-from experiments.timing import point
+from experiments.timing import run_row
 from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import UsageError
@@ -41,19 +41,20 @@ from tests.experiments.families.streamcloud.call_streams import in_memory
 from tests.operators.streamcloud.carrying import shuffling
 
 VARIANTS = [variant.id for variant in registry.variants("streamcloud")]
-# Small windows, and still some pairs in them.
+# Small windows that still contain some pairs.
 DENSITY, WINDOW, BLOB = 1, 40, 8
 PURPOSE = {
     **dict.fromkeys(("machine", "key", "profile", "size", "group", "provenance"), "any"),
     **dict.fromkeys(("repetition", "round"), 1),
     "usual_fraction": 0.7,
+    "started": 1,
     "rate_fraction": None,
 }
 
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    """Numbers of which some meet in small windows, and few tuples where nothing is timed."""
+    """Numbers that sometimes match in small windows, and few tuples in untimed runs."""
     monkeypatch.setattr(streams, "NUMBERS", 64)
     monkeypatch.setattr(counted, "LEAST", 256)
     monkeypatch.setattr(bench, "SAMPLE", 600)
@@ -72,11 +73,11 @@ def ready(query, variant="subquery-cluster", **more):
 
 
 def rows_by_reference(read, total):
-    """Return the words of each row that the reference has of the tuples of lowest rank."""
+    """Return the words of each row of the reference for the tuples of lowest rank."""
     given = {}
     for node, feed in zip(read.query.inputs, read.feeds, strict=True):
         words = feed.batch(0, read.before(feed, total))
-        # Behind the key: ts, then the columns.
+        # After the key: ts, then the columns.
         given[node.name] = [[tuple(row) for row in np.delete(words, (1, 2), axis=0).T.tolist()]]
     found = []
     for output in read.query.outputs:
@@ -141,7 +142,7 @@ def test_a_wrong_row_is_a_wrong_output(monkeypatch):
 
 def test_a_slice_has_a_rate_and_work():
     made = ready("relay", blob=256)
-    row = point.row(made, Request(0.05))
+    row = run_row.row(made, Request(0.05))
     assert row["valid"], row["invalid_reason"]
     assert row["throughput_tps"] > 0
     assert row["tuples"] >= made.filling + made.in_flight + made.least_tuples
@@ -154,12 +155,12 @@ def test_a_slice_has_a_rate_and_work():
 @pytest.mark.skipif(INTERPRETED, reason="rates are of compiled runs")
 def test_an_open_run_keeps_its_schedule_and_tells_what_waits():
     made = ready("relay", blob=64)
-    row = point.row(made, Request(0.4, 20_000.0, OPEN))
+    row = run_row.row(made, Request(0.4, 20_000.0, OPEN))
     assert row["valid"], row["invalid_reason"]
-    # So many tuples cannot come sooner than they are due.
+    # The tuples cannot arrive sooner than they are due.
     assert row["seconds"] >= (row["tuples"] - 1) / 20_000
     assert row["latency_ms_mean"] >= 0.0
-    # A tuple waits for the last of its slice, 3.2 ms behind the first.
+    # A tuple waits for the last of its slice, which is due 3.2 ms after the first.
     assert row["latency_ms_max"] >= 3.1
     assert row["latency_samples"] > 1_000
     assert row["queue_tuples"] is not None
@@ -170,8 +171,8 @@ def test_an_open_run_keeps_its_schedule_and_tells_what_waits():
 @pytest.mark.skipif(INTERPRETED, reason="rates are of compiled runs")
 def test_a_rate_beyond_saturation_is_said_to_be_and_makes_a_queue():
     made = ready("relay", blob=64, instances=1)
-    reached = point.row(made, Request(0.1))["throughput_tps"]
-    row = point.row(made, Request(0.4, 3 * reached, OPEN))
+    reached = run_row.row(made, Request(0.1))["throughput_tps"]
+    row = run_row.row(made, Request(0.4, 3 * reached, OPEN))
     assert row["valid"], row["invalid_reason"]
     assert row["saturated"]
     assert row["queue_tuples"] > 64
@@ -182,28 +183,28 @@ def test_what_is_due_in_whole_slices_and_not_sent_waits(monkeypatch):
     timed = Timed(every(10.0), first=100, last=900, go=5_000)
     queue = Queue(SimpleNamespace(source=source), timed, blob=64, waiting=lambda: 10)
     assert queue.mean(1) is None
-    # Before the middle, in it twice, and behind it.
+    # Before the middle, twice in it, and after it.
     for since, sent in ((990, 0), (2_000, 64), (8_990, 900), (9_000, 0)):
         source.tuples = sent
         monkeypatch.setattr(pacing, "now", lambda since=since: 5_000 + since)
         queue.look()
-    # 201 tuples are due, three slices of them whole; then 900, all of them sent.
+    # 201 tuples are due, in three whole slices; then 900, all of them sent.
     assert queue.mean(instances=2) == ((192 - 64 + 10) + 10) / 2 / 2
 
 
 @interpreted_is_enough
 def test_work_is_counted_of_any_number_of_instances():
     alone, shared = (ready("join-as-product", instances=n) for n in (1, 4))
-    rows = [point.row(made, Request(0.1, phase=COUNTING)) for made in (alone, shared)]
+    rows = [run_row.row(made, Request(0.1, phase=COUNTING)) for made in (alone, shared)]
     for row in rows:
         assert row["valid"], row["invalid_reason"]
         assert columns.problems({**row, **PURPOSE, "phase": COUNTING}) == []
         # In such a run windows are full when counting begins.
         assert row["compared_a_tuple"] == pytest.approx(row["all_comparisons"], rel=0.05)
     alone, shared = rows
-    # A window on either side is 60 ticks and its own, and a call meets both.
+    # A window extends 60 ticks to either side and includes the tuple's tick; a call meets both.
     assert alone["all_comparisons"] == pytest.approx(121, rel=0.01)
-    # A grid shares the pairs out, and makes none.
+    # A grid divides the pairs, and adds none.
     assert shared["all_comparisons"] == pytest.approx(alone["all_comparisons"])
     assert shared["most_comparisons"] == pytest.approx(alone["all_comparisons"] / 4, rel=0.2)
     # Two of two rows and columns, on each side.
@@ -215,7 +216,7 @@ def test_work_is_counted_of_any_number_of_instances():
 @pytest.mark.parametrize("instances", [1, 2])
 def test_a_tuple_is_compared_with_full_windows(instances):
     made = ready("fixed-windows", instances=instances)
-    # A pair has a place in either stream, at most 39 apart; windows fill in 78 of the tuples.
+    # The two positions of a pair differ by at most 39; windows fill in 78 of the tuples.
     found = made.measure(Request(0.1, tuples=300)).output.extra
     assert found["compared_a_tuple"] == pytest.approx(39.5, rel=0.01)
     assert found["compared"] / 300 < 36
@@ -224,9 +225,23 @@ def test_a_tuple_is_compared_with_full_windows(instances):
 
 
 @interpreted_is_enough
+def test_the_state_is_as_large_as_its_windows_once_they_are_full():
+    """Twice the tuples a tick are twice the tuples of a window, and a short run has none full."""
+    sizes = {}
+    for density in (1, 2):
+        given = ready("product", density=density)
+        parts = TimedParts(given.plan, given.streams, 2 * given.filling, BLOB, Timed())
+        assert parts.state_bytes() is None
+        serial.run(parts)
+        sizes[density] = parts.state_bytes()
+    # Tuples that wait in mergers, whose number does not depend on the windows, are in it too.
+    assert 1.5 * sizes[1] < sizes[2] < 2.5 * sizes[1]
+
+
+@interpreted_is_enough
 def test_hops_are_counted_where_there_are_some():
     rows = {
-        variant: point.row(ready("relay", variant, instances=2), Request(0.1, phase=COUNTING))
+        variant: run_row.row(ready("relay", variant, instances=2), Request(0.1, phase=COUNTING))
         for variant in VARIANTS
     }
     hops = {variant: row["hops_a_tuple"] for variant, row in rows.items()}
@@ -242,7 +257,7 @@ def test_processors_are_dealt_out_by_what_a_tuple_costs():
     assert sum(stage.instances for stage in made.plan.stages) == 7
     assert made.threads == 9
     assert 0 <= made.idle < 1
-    row = point.row(made, Request(0.1, phase=COUNTING))
+    row = run_row.row(made, Request(0.1, phase=COUNTING))
     assert row["idle_by_rounding"] == made.idle
     assert ready("relay", "query-cluster", processors=5).instances == 5
 
@@ -252,9 +267,9 @@ def test_instances_in_nodes_put_out_the_same_and_tell_their_time():
     try:
         made = ready("relay", "operator-cluster", carrier="processes", nodes=2, blob=256)
         for _ in range(2):
-            row = point.row(made, Request(0.05))
+            row = run_row.row(made, Request(0.05))
             assert row["valid"], row["invalid_reason"]
-        row = point.row(made, Request(0.05, phase=COSTS))
+        row = run_row.row(made, Request(0.05, phase=COSTS))
         assert row["valid"], row["invalid_reason"]
         shares = [row[f"{name}_share{end}"] for name, end in
                   (("processing", ""), ("communication", ""), ("idle", "_measured"))]  # fmt: skip
@@ -304,9 +319,9 @@ def test_rows_in_another_order_are_wrong_with_transparent_mergers():
 
 @interpreted_is_enough
 def test_a_real_query_loses_rows_under_best_effort_and_no_row_is_made_up():
-    """Where the blobs of two senders come in any order, some partners are gone."""
+    """If the blobs of two senders arrive in any order, some partners are gone."""
     whole = streams_of("eight-operators", DENSITY, WINDOW)
-    # Up to the join, whose left side has as many senders as there are instances before it.
+    # Up to the join, whose left side has as many senders as the previous stage has instances.
     (join,) = (node for node in whole.query.operators if node.kind == "join")
     read = replace(whole, query=Query("met", join), feeds=whole.feeds[:2])
     wanted = found_by_one(read, 3_000, hashed=True)

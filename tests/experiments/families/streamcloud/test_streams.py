@@ -1,4 +1,4 @@
-"""Streams that begin again, the ranks of their tuples, and what completes a row."""
+"""Streams that begin again, the ranks of their tuples, and the tuple that completes a row."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_stream_begins_again_later_and_with_other_positions():
         assert (again[start] == feed.words[start] + found.span // DENSITY).all()
         others = [w for w in range(len(again)) if w not in (0, 2, start)]
         assert (again[others] == feed.words[others]).all()
-        # Across the seam, and by pieces.
+        # Across the seam, and in pieces.
         whole = feed.batch(0, 3 * rows)
         pieces = [feed.batch(at, min(at + 17, 3 * rows)) for at in range(0, 3 * rows, 17)]
         assert (np.concatenate(pieces, axis=1) == whole).all()
@@ -153,7 +153,7 @@ def test_a_stateless_row_is_complete_with_its_own_time():
 def test_a_window_is_complete_with_its_last_tick():
     busy = Aggregate("busy", CALLS_IN, TimeWindow(6, 2), {"calls": "count()"}, group_by=("who",))
     query = Query("q", busy)
-    # Windows at 4 and, for a join behind, up to time 5: the last that is open began at 4.
+    # Windows at 4 and, for a following join, up to time 5: the last open one began at 4.
     assert [needed(query, t) for t in (4, 5, 6)] == [9, 9, 11]
     assert filled_after(query) == 6
 

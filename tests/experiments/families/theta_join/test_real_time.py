@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from experiments.families.theta_join import real_time
-from experiments.families.theta_join.runs import PROBES
+from experiments.families.theta_join.phases import PROBES
 from tests.experiments.rows import a_row
 
 SETTINGS = {"density": 1_000, "window_s": 300.0}
 
 
 def join_of(capacity: float):
-    """Return short runs in real time that keep up below so many tuples/s of both streams."""
+    """Return short runs in real time that keep up below `capacity` tuples/s of both streams."""
     asked = []
 
     def run_at(density: int):
@@ -40,7 +40,7 @@ def test_the_highest_rate_is_that_of_the_densest_run_that_kept_up(capacity):
     assert row["probes"] == len(asked) <= PROBES
     assert row["highest_tps"] == row["bracket_low_tps"] == pytest.approx(2 * max(kept), abs=2)
     assert row["bracket_high_tps"] == (pytest.approx(2 * min(failed), abs=2) if failed else None)
-    # What else it says is of the run at that density, and of no other.
+    # All other columns are those of the run at that density.
     assert row["offered_tps"] == 2 * max(kept)
     assert row["highest_ms_mean"] == pytest.approx(0.004 * max(kept))
     assert row["real_time_ms_mean"] is None and row["over_time"] is None

@@ -1,4 +1,4 @@
-"""The bench of a theta join: its oracle, its runs in real time, and what it refuses."""
+"""The bench of a theta join: the oracle, runs in real time, and refusals."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from datasets.cell_join import profiles
 from experiments import families
 from experiments.families.theta_join import bench as benched
-from experiments.families.theta_join import expected, real_time, runs, streams
+from experiments.families.theta_join import expected, phases, real_time, streams
 from experiments.families.theta_join.columns import HIGHEST, PHASES, REAL_TIME
-from experiments.families.theta_join.runs import LEAST_DEVIATION, deviation_of
+from experiments.families.theta_join.phases import LEAST_DEVIATION, deviation_of
 from experiments.families.theta_join.streams import SECOND
 from experiments.records import columns, quantities
 from experiments.timing.bench import Request
@@ -22,22 +22,23 @@ from operators.theta_join.family import R, S, make_extent
 from operators.theta_join.predicates import BenchTables
 from tests.covering import with_always
 
-# By one worker, which compiles the loops of each variant once.
+# On one worker, which compiles the loops of each variant once.
 pytestmark = pytest.mark.xdist_group("theta_bench")
 VARIANTS = [each.id for each in registry.variants("theta_join")]
-# One without threads, with a gate between them, in a chain. The others take a minute to compile:
-# their steps are the contract's in each run of the tests, their benches ``make test-full``'s.
+# One without threads, one with a gate between the threads, one chain. The others take a minute to
+# compile: the contract covers their steps in each run of the tests, ``make test-full`` their
+# benches.
 KINDS = ("sequential", "scale-join", "handshake")
 CHAINS = ("handshake", "handshake-low-latency")
 ROWS = 700
 FOLDER = "made"
-# Of a case study: two streams of R and one of S, four seconds.
+# Rates of a case study: two streams of R and one of S, four seconds.
 RATES = np.array([[60, 90, 30, 60], [20, 20, 20, 20], [70, 10, 70, 80]])
 
 
 @pytest.fixture(autouse=True)
 def made(monkeypatch) -> BenchTables:
-    """Rows made up, in place of a dataset's: near one another, so that one pair in 90 matches."""
+    """Synthetic rows instead of a dataset's, near one another, so that one pair in 90 matches."""
     random = np.random.default_rng(7)
     x, a = (random.integers(1, 201, ROWS).astype(np.int32) for _ in "xa")
     y, b = ((1 + 199 * random.random(ROWS)).astype(np.float32) for _ in "yb")
@@ -77,13 +78,14 @@ def test_every_join_agrees_with_the_oracle(variant):
     for threads in [1] if variant == "sequential" else [1, 3]:
         given = {} if variant == "sequential" else {"threads": threads}
         if variant in CHAINS:
-            # As few as leave a window of 200 tuples hardly any that have expired and not left.
+            # So few that a window of 200 tuples holds hardly any expired tuples.
             given["messages"] = 16
         row = run(ready(variant, **given), 300 if INTERPRETED else 3_000)
         counts = row["thread_comparisons"]
         assert (counts is None) == (variant == "sequential")
         if counts and variant != "handshake":
-            # Those of all threads are what one thread does; a chain's also meet what has expired.
+            # The threads together compare as much as one thread; a chain's also meet expired
+            # tuples.
             assert sum(counts.values()) == pytest.approx(row["comparisons"], rel=0.02)
 
 
@@ -124,7 +126,7 @@ def test_the_oracle_finds_the_pairs_of_the_procedure(
     assert found.pairs == len(pairs) > 100
     records = expected._records(made, came, np.array(pairs))
     assert (found.digest, found.unordered) == folded(records)
-    # A pair less is another digest, and so are two in another order.
+    # One pair less gives another digest, and so does another order of two.
     digest, unordered = folded(records[1:])
     assert found.digest != digest and found.unordered != unordered
     digest, unordered = folded(np.concatenate([records[1::-1], records[2:]]))
@@ -143,7 +145,7 @@ def test_a_wrong_pair_is_noticed(made, monkeypatch):
 
     def with_another_row(came):
         state = filled(came)
-        # The newest tuple of S in a window is taken for another one.
+        # The newest tuple of S in a window is mistaken for another one.
         window = state.threads[0].joining.s
         window.chunks[: window.capacity] += 1
         return state
@@ -167,7 +169,7 @@ def test_rows_have_every_column_and_no_other():
 
 @pytest.mark.parametrize("profile", ["even", "sinusoid"])
 def test_a_run_in_real_time_takes_as_long_as_its_tuples(profile, monkeypatch):
-    monkeypatch.setattr(runs, "SHORT_STUDY_SECONDS", 0.6)
+    monkeypatch.setattr(phases, "SHORT_STUDY_SECONDS", 0.6)
     rates = {"density": 800} if profile == "even" else {}
     bench = ready("scale-join", threads=2, profile=profile, window_s=0.3, **rates)
     row = bench.run(Request(0.002, phase=REAL_TIME))
@@ -176,11 +178,11 @@ def test_a_run_in_real_time_takes_as_long_as_its_tuples(profile, monkeypatch):
     assert row["seconds"] == pytest.approx(seconds, rel=0.2)
     over_time = row["over_time"]
     assert len(over_time["seconds"]) == benched.LEAST_PARTS == len(over_time["mean"])
-    # What threads compared by parts is what they compared.
+    # The threads' comparisons in all parts add up to their total.
     part = seconds / benched.LEAST_PARTS
     total = sum(row["thread_comparisons"].values())
     assert sum(over_time["event_mean"]) * part * 2 == pytest.approx(total, rel=0.01)
-    # By the clock too, but for what a host that took a core away made late.
+    # By the clock, too, except for the part that was late because a host took a core away.
     assert 0.8 * total < sum(over_time["mean"]) * part * 2 < 1.01 * total
     offered = sum(sum(rates) for rates in over_time["rates"].values()) * part
     assert offered == pytest.approx(row["tuples"], rel=0.02)
@@ -208,7 +210,7 @@ def test_what_a_search_tells_agrees_with_what_it_tried(monkeypatch):
 @pytest.mark.skipif(INTERPRETED, reason="tens of thousands of tuples")
 @pytest.mark.parametrize("threads", [2, 3])
 def test_the_work_of_threads_differs_by_less_than_a_percent(threads):
-    # The same for any timing: tuples are stored by turns, and each thread compares what it stores.
+    # Independent of timing: tuples are stored in turns, and each thread compares the stored ones.
     row = ready("scale-join", threads=threads, window_s=2).run(Request(0.1, tuples=20_000))
     assert row["valid"], row["invalid_reason"]
     counts = np.array(list(row["thread_comparisons"].values()))
@@ -223,7 +225,7 @@ def test_arrivals_have_the_rates_that_are_asked_for():
     for side in (0, 1):
         assert (came.side[: came.filled] == side).sum() == 1_000
         assert (np.diff(came.position[came.side == side]) == 1).all()
-    # Neither in turn nor at their slots' begins.
+    # Neither alternating nor aligned to the beginnings of slots.
     assert 0.2 < (np.diff(came.side) != 0).mean() < 0.95
     study = streams.arrivals(FOLDER, "peaks", 1, 2.0, 0, 8.0)
     for stream, rates in enumerate(RATES):
@@ -234,7 +236,7 @@ def test_arrivals_have_the_rates_that_are_asked_for():
 
 
 def test_round_robin_shares_streams_of_constant_rates_evenly(monkeypatch):
-    """No pattern of ours in the arrivals decides how unlike the threads' work is in figure 8a."""
+    """The imbalance of threads in figure 8a is not caused by a pattern in our arrivals."""
     study = [each for each in profiles.STREAMS if each.profile == "constant"]
     rates, sides = np.stack([profiles.tuples(each) for each in study]), np.array([R, S, S, S, S])
     monkeypatch.setattr(streams, "rates_of_study", lambda folder, profile: (rates, sides))
@@ -252,7 +254,7 @@ def test_round_robin_shares_streams_of_constant_rates_evenly(monkeypatch):
 
 
 def test_by_event_time_a_part_has_the_comparisons_of_its_tuples(monkeypatch):
-    monkeypatch.setattr(runs, "SHORT_STUDY_SECONDS", 0.6)
+    monkeypatch.setattr(phases, "SHORT_STUDY_SECONDS", 0.6)
     bench = ready("scale-join", threads=3, profile="peaks", window_s=0.3)
     row = bench.run(Request(0.002, phase=REAL_TIME))
     came = bench._arrivals(0, 0.6)
@@ -264,7 +266,7 @@ def test_by_event_time_a_part_has_the_comparisons_of_its_tuples(monkeypatch):
         part = (came.time[ranks] - came.begin) * benched.LEAST_PARTS // round(0.6 * SECOND)
         np.add.at(exact, part, high - low)
     found = 3 * 0.6 / benched.LEAST_PARTS * np.array(row["over_time"]["event_mean"])
-    # Tuples of a batch compare about as much each: a tuple's windows are what may be amiss.
+    # Tuples of a batch make about as many comparisons each: the error is at most a tuple's windows.
     window = exact.sum() / len(came.time[came.filled :])
     assert np.abs(found - exact).max() <= 1.5 * window < exact.max() / 2
 
@@ -277,8 +279,8 @@ def test_a_chain_s_rate_is_what_its_cores_compare():
             rate = quantities.quantity("comparisons_ps").value(row)
             assert rate == row["compared_ps"] > 0
             over_whole.append(rate * row["seconds"] / sum(row["thread_comparisons"].values()))
-        # About that of the whole run, whose beginning and end are slower: much slower where a core
-        # is taken away just then.
+        # About the rate of the whole run, whose beginning and end are slower: much slower if a core
+        # is taken away at that time.
         assert 0.5 < sorted(over_whole)[2] < 3, over_whole
     assert ready("scale-join").run(Request(0.05, tuples=2_000))["compared_ps"] is None
 
@@ -286,9 +288,9 @@ def test_a_chain_s_rate_is_what_its_cores_compare():
 def test_a_short_run_is_of_the_stretch_in_which_rates_change_most():
     study = np.full((2, 60), 100)
     study[0, 20:25] = 500
-    # A second before the peak and two behind it.
+    # From one second before the peak to two after it.
     assert streams.liveliest(study, 7.5) == 19
-    # A peak in both streams is more than one in one of them.
+    # A simultaneous peak in both streams outweighs a peak in one.
     study[:, 40:45] = 500
     assert streams.liveliest(study, 8) == 39
     for same in (np.full((2, 60), 100), study):
@@ -324,16 +326,16 @@ def test_deviation_is_told_in_percent_of_the_mean():
 
 
 def test_phases_say_how_often_and_how_long():
-    phases = {phase.name: phase for phase in PHASES}
-    assert set(phases) == {REAL_TIME, HIGHEST}
-    assert phases[REAL_TIME].seconds({"window_s": 4.0, "profile": "even"}, 0.2) == 10
-    assert phases[REAL_TIME].seconds({"window_s": 300.0, "profile": "peaks"}, 0.2) == 60
-    assert quantities.phase("theta_join", REAL_TIME) is phases[REAL_TIME]
-    # A search's runs are slices, where these are long enough to see a backlog grow.
-    window = runs.FILL_SECONDS * 300
+    declared = {phase.name: phase for phase in PHASES}
+    assert set(declared) == {REAL_TIME, HIGHEST}
+    assert declared[REAL_TIME].seconds({"window_s": 4.0, "profile": "even"}, 0.2) == 10
+    assert declared[REAL_TIME].seconds({"window_s": 300.0, "profile": "peaks"}, 0.2) == 60
+    assert quantities.phase("theta_join", REAL_TIME) is declared[REAL_TIME]
+    # A search's runs are slices, if these are long enough to show a growing backlog.
+    window = phases.FILL_SECONDS * 300
     for slice_seconds, probe in ((0.04, 0.25), (0.2, 0.25), (10, 10)):
-        expected_seconds = runs.PROBES * (probe + window)
-        found = phases[HIGHEST].seconds({"window_s": 300.0}, slice_seconds)
+        expected_seconds = phases.PROBES * (probe + window)
+        found = declared[HIGHEST].seconds({"window_s": 300.0}, slice_seconds)
         assert found == pytest.approx(expected_seconds)
 
 

@@ -1,4 +1,4 @@
-"""``millrace replay``: its rows against the definition, on small files of many kinds.
+"""``millrace replay``: the rows against the definition, on small files of many kinds.
 
 The expected rows are computed here, from the texts of the files and in fractions, without any of
 the operators: a window [l * advance, l * advance + size) has a row for each key with a tuple in it.
@@ -23,9 +23,9 @@ from operators import registry
 from operators.core.jit import INTERPRETED
 from tests.covering import interpreted_is_enough, taken
 
-# All are driven by one loop, three seconds each to compile. In each run of the tests it is compiled
-# where the output thread updates, where threads of their own do, where those of the inputs do, and
-# where what these keep for themselves is merged. Interpreted, the paper's others are there as well.
+# All are driven by one loop, three seconds each to compile. Each run of the tests compiles it for
+# updates by the output thread, by separate threads, and by input threads, and for merged private
+# panes. Interpreted, the paper's other variants are tested as well.
 COMPILED, OTHERS = ("tumlsc", "tumlmc", "wiml", "private-panes"), ("mq", "mqlf")
 VARIANTS = taken(
     (variant.id for variant in registry.variants("aggregation")),
@@ -53,7 +53,7 @@ def write_csv(path, header, rows):
 def replay(
     tmp_path, inputs, *options, variant="tumlsc", function="count", windows=(3, 2), name="out"
 ):
-    """Run the command and return its output as a table."""
+    """Run the command and return the output as a table."""
     output = tmp_path / f"{name}.parquet"
     argv = ["replay", "aggregation", variant, "--input", *map(str, inputs), "--time", "ts"]
     argv += ["--function", function, "--output", str(output)]
@@ -122,10 +122,10 @@ def decimal_text(chance):
 
 
 def every_pair():
-    """Return each variant with each function that it takes; one a variant is for every run.
+    """Return each variant with each function that it takes; each run has one for each variant.
 
-    What a function computes is the contract's to test, with every variant. What a replay adds is
-    the same for all functions of a variant, so a function of each by turns says it.
+    The contract tests the functions with every variant. The replay's part is the same for all
+    functions of a variant, so one function each, in turn, suffices.
     """
     found, chosen = [], Counter()
     takers = {function: sum(takes(v, function) for v in VARIANTS) for function in FUNCTIONS}
@@ -233,6 +233,18 @@ def test_whole_numbers_beyond_those_of_doubles_come_out_as_they_went_in(tmp_path
     right = {"first": values[0], "min": min(values), "max": max(values), "sum": sum(values)}
     assert rows_of(table) == [(0, right[function])]
     assert table.schema.field("value").type == pa.int64()
+
+
+@pytest.mark.parametrize("function", ["sum", "avg", "min"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_takes_whole_numbers_without_a_sign(tmp_path, variant, function):
+    values = [2**63 + 5, 7, 2**62, 3]
+    path = write_csv(tmp_path / "a.csv", ("ts", "v"), list(enumerate(values)))
+    how = {"variant": variant, "function": function, "windows": (4, 4)}
+    table = replay(tmp_path, [path], "--value", "v", **how)
+    right = {"sum": sum(values), "avg": sum(values) / 4, "min": 3}
+    assert rows_of(table) == [(0, right[function])]
+    assert pa.types.is_uint64(table.schema.field("value").type) == (function != "avg")
 
 
 def test_decimals_round_half_to_even(tmp_path):

@@ -20,7 +20,7 @@ WORD = st.integers(-(2**63), 2**63 - 1)
 
 
 def of(function: str, *values: int, decimals=0, whole=False, exact=False) -> pa.Array:
-    """Return the finished values of rows that hold these sums, or one value each."""
+    """Return the finished values of rows with these sums, or one value each."""
     words = [
         (v & LOW_MASK, v >> LOW_BITS) if function in ("sum", "avg") else (v, 0) for v in values
     ]

@@ -1,4 +1,4 @@
-"""``millrace replay join``: its pairs against two loops over the same files, and against Spark."""
+"""``millrace replay join``: the pairs against two loops over the same files, and against Spark."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from operators.join.run import key_bits_of
 from tests.covering import taken
 from tests.replays import assert_ctrl_c_ends
 
-# By one worker, which compiles the loop of each variant, and has the Spark session.
+# On one worker, which compiles the loop of each variant, and has the Spark session.
 pytestmark = pytest.mark.xdist_group("spark")
-# Recorded by others, and not in the repository: where it is set, a missing file fails.
+# Third-party recordings, not in the repository: if the variable is set, a missing file fails.
 FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
-# All of them have the same loop around their step, which the contract has; three seconds each to
-# compile. In each run of the tests one that searches nothing, one with merges, and the chain over
-# the former, whose steps over a tree take half a minute to compile; the bench has those.
-# Those whose threads share an index: test_join_replay_threads.
+# All have the same loop around their step, which the contract covers; three seconds each to
+# compile. Each run of the tests has one that searches nothing, one with merges, and the chain over
+# the former, because steps over a tree take half a minute to compile; the bench has those. Joins
+# over a shared index: test_join_replay_threads.
 VARIANTS = taken((each.id for each in registry.variants("join")), ("nested-loop", "pim-tree"))
 CHAIN = ("round-robin", "--index", "nested-loop")
 WITH_PARAMETERS = (
@@ -41,15 +41,17 @@ WITH_PARAMETERS = (
     ("b-chain", "--chain-length", "3"),
     ("ib-chain", "--chain-length", "40"),
     ("round-robin", "--threads", "3"),
+    ("round-robin-as-printed", "--threads", "3"),
     ("nested-loop", "--threads", "1"),
 )
 RUNS = [
     *((variant,) for variant in VARIANTS),
     *(run for run in WITH_PARAMETERS if run[0] in VARIANTS),
     *((*CHAIN, "--threads", count) for count in "125"),
+    ("round-robin-as-printed", "--index", "nested-loop", "--threads", "2"),
 ]
-# Keys of 64 bits are another set of loops to compile, a minute of it: in each run of the tests one
-# join that searches nothing, and one that searches two trees; all by ``make test-full``.
+# Keys of 64 bits need another set of loops, which takes a minute to compile: each run of the tests
+# has one join that searches nothing, and one that searches two trees; ``make test-full`` has all.
 RUNS_OF_64_BITS = [("nested-loop",), ("ib-chain",)]
 LARGEST = 2**63 - 1
 
@@ -69,7 +71,7 @@ def command(folder, variant, *options, output="out.parquet"):
 
 
 def replay(folder, *options, variant="pim-tree", name="out"):
-    """Run the command and return its pairs."""
+    """Run the command and return the pairs."""
     assert main(command(folder, variant, *options, output=f"{name}.parquet")) == 0
     return pairs_in(folder / f"{name}.parquet")
 
@@ -269,7 +271,7 @@ def test_keys_of_every_type_are_exact(tmp_path):
     keys = pa.array([Decimal(key) for _, key in s], pa.decimal128(20, 8))
     pq.write_table(pa.table({"ts": [2] * 4, "x": keys}), tmp_path / "s.parquet")
     files = tmp_path / "r.parquet", tmp_path / "s.parquet"
-    # 0.1 + 0.2 is 0.3 here, and no more.
+    # 0.1 + 0.2 equals exactly 0.3 here.
     found = replay(tmp_path, *asked(*files, "0.2", {"count": 9}))
     assert found == expected(r, s, "0.2", 9) == [(0, 0), (1, 0), (0, 1), (0, 3), (1, 3)]
 
@@ -293,9 +295,10 @@ def test_rows_set_aside_are_counted_and_positions_stay_those_of_the_file(tmp_pat
     s = saved(tmp_path / "s.csv", [(0, ""), (7, 1)])
     aside = tmp_path / "aside.csv"
     options = (*asked(r, s, 0, {"count": 2}), "--rejected", aside, "--json")
-    # Of R's three tuples the last two are in the window; the row above them counts, its blank not.
+    # Of R's three tuples the last two are in the window; the row above them counts, the blank line
+    # does not.
     assert replay(tmp_path, *options) == [(5, 1), (6, 1)]
-    assert json.loads(capsys.readouterr().out) == {
+    assert (told := json.loads(capsys.readouterr().out)).pop("seconds") and told == {
         "tuples": 4, "rows": 2, "rejected": 5, "output": str(tmp_path / "out.parquet"),
     }  # fmt: skip
     with open(aside, newline="", encoding="utf-8") as file:
@@ -372,7 +375,7 @@ def test_prices_over_a_window_of_tuples_are_joined_as_by_spark(spark, tmp_path):
     for name, frame in zip("rs", inputs, strict=True):
         table = pa.Table.from_pandas(frame[["at", "x"]], preserve_index=False)
         pq.write_table(table, tmp_path / f"{name}.parquet")
-    # How many of the other stream came before a tuple says where its window ends.
+    # The number of earlier tuples in the other stream determines the end of a tuple's window.
     wanted = in_spark(
         spark,
         tmp_path,

@@ -22,21 +22,21 @@ from tests.experiments.replay.join.test_join_replay import (
     replay,
 )
 
-# By the worker that has compiled the loop of each variant, and has the Spark session.
+# On the worker that has compiled the loop of each variant, and has the Spark session.
 pytestmark = pytest.mark.xdist_group("spark")
 WINDOW = 1 << 16
 ROWS = WINDOW + 9_000
 
 
 def pairs_in_order(keys: np.ndarray, window: int) -> np.ndarray:
-    """Return the pairs of equal keys of two streams that take turns, as they come out."""
+    """Return the pairs of equal keys of two alternating streams, in output order."""
     seen: tuple[dict[int, list[int]], ...] = ({}, {})
     found = []
     for place in range(keys.shape[1]):
         for side in (0, 1):
             key = int(keys[side, place])
             partners = seen[1 - side].get(key, [])
-            # S comes second: it finds the tuple of R beside it, too.
+            # S comes second, so it also finds R's tuple of the same turn.
             first = place + side - window
             inside = partners[bisect_left(partners, first) :]
             found += [(place, each) if side == 0 else (each, place) for each in inside]
@@ -51,7 +51,7 @@ def test_a_window_of_2_16_tuples_gives_its_pairs_in_the_order_of_arrival(tmp_pat
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
     options = asked(tmp_path / "r.parquet", tmp_path / "s.parquet", 0, {"count": WINDOW})
     made = {}
-    # A loop over so many tuples for each of so many takes a while, and has no order to lose.
+    # A nested loop over that many tuples takes long, and has no order to lose.
     for variant in [each for each in VARIANTS if each != "nested-loop"]:
         assert main(command(tmp_path, variant, *options, output=f"{variant}.parquet")) == 0
         made[variant] = (tmp_path / f"{variant}.parquet").read_bytes()

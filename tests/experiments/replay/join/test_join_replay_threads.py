@@ -1,4 +1,4 @@
-"""``millrace replay join`` with threads that share an index: the same bytes, however it is run."""
+"""``millrace replay join`` with threads that share an index: the same bytes in every run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tests.experiments.replay.join.test_join_replay import (
     saved,
 )
 
-# By the worker that compiles the loops of these joins.
+# On the worker that compiles the loops of these joins.
 pytestmark = pytest.mark.xdist_group("spark")
 
-# One loop for each index and each way to descend, whatever else is given. Each run of the tests has
+# One loop for each index and each kind of descent, for any other options. Each run of the tests has
 # the PIM-Tree's, ``make test-full`` all.
 SHARED = registry.takers_of("join", "task_size")
 DESCENTS = ("one-by-one", "lock-step")
@@ -51,7 +51,7 @@ def runs_of(variant: str, descents: str) -> list[tuple[str, ...]]:
     """Return the options of a join by threads, tasks and merges of several kinds."""
     if "merge" not in (each.name for each in registry.variant("join", variant).parameters):
         return [(variant, *tasks, "--descents", descents) for tasks in TASKS]
-    # The index that is meant, by the name of that for one thread.
+    # The index is chosen by the name of the single-threaded one.
     asked_for = [(*tasks, *merge) for tasks, merge in zip(TASKS, MERGES, strict=True)]
     return [("pim-tree", *each, "--descents", descents) for each in asked_for]
 
@@ -70,7 +70,7 @@ def assert_threads_write_the_same(folder, options) -> bytes:
     return one
 
 
-# Keys of 64 bits are another set of loops to compile.
+# Keys of 64 bits need another set of loops.
 @pytest.mark.parametrize(
     "case", with_always(CASES, [case for case in CASES if case not in WIDE_CASES])
 )

@@ -1,4 +1,4 @@
-"""Files for ``millrace replay pipeline``: sales, clicks and items, and how they are replayed."""
+"""Files for ``millrace replay pipeline``: sales, clicks and items, and the replay of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DAY_S = 86_400
 
 
 def sales() -> pd.DataFrame:
-    """Return lines of tickets whose numbers lie far apart."""
+    """Return lines of tickets with widely spaced numbers."""
     random = np.random.default_rng(3)
     ticket = np.sort(random.integers(0, TICKETS, ROWS))
     moment = np.sort(random.integers(FIRST_S, FIRST_S + 30 * DAY_S, TICKETS))
@@ -56,7 +56,7 @@ def clicks() -> pd.DataFrame:
 
 
 def items_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the items of a file, some of which are not listed: a join leaves those out."""
+    """Return the items of a file, except some unlisted ones, which a join leaves out."""
     known = np.unique(frame["item_sk"].dropna().astype(np.int64))
     known = known[np.arange(len(known)) % 5 != 2]
     categories = np.random.default_rng(5).integers(1, 6, len(known))
@@ -72,7 +72,7 @@ def saved(path: Path, frame: pd.DataFrame) -> Path:
 
 
 def replay(tmp_path, query, *options, name="out"):
-    """Run the command and return its output."""
+    """Run the command and return the output."""
     output = tmp_path / f"{name}.parquet"
     assert main(["replay", "pipeline", query, *map(str, options), "--output", str(output)]) == 0
     return pq.read_table(output).to_pandas()

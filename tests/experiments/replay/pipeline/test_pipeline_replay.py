@@ -28,12 +28,12 @@ from tests.experiments.replay.pipeline.replaying import (
 )
 from tests.operators.pipeline import batch
 
-# By the worker that compiles the queries for the bench.
+# On the worker that compiles the queries for the bench.
 pytestmark = [
     pytest.mark.skipif(INTERPRETED, reason="thousands of tuples through five operators"),
     pytest.mark.xdist_group("spark"),
 ]
-# Recorded by others, and not in the repository: where it is set, a missing file fails.
+# Third-party recordings, not in the repository: if the variable is set, a missing file fails.
 FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
 
 
@@ -70,9 +70,13 @@ def test_sessions_are_those_of_a_batch_and_no_bit_depends_on_how_it_is_run(tmp_p
     got = replay(tmp_path, "q2", "--input", path)
     assert [tuple(row) for row in got.to_numpy().tolist()] == wanted
     ways = ("--workers", 3, "--partitions", 3, "--slots", 4, "--scheduler", "qst", "--partition",
-            "shared", "--reorder", "lock-based", "--slice-us", 5, "--seed", 7)  # fmt: skip
+            "shared", "--reorder", "lock-based", "--slice-us", 5, "--seed", 7, "--form",
+            "tuples")  # fmt: skip
     replay(tmp_path, "q2", "--input", path, *ways, name="other")
-    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "other.parquet").read_bytes()
+    replay(tmp_path, "q2", "--input", path, "--workers", 3, "--block", 7, name="small")
+    for name in ("other", "small"):
+        again = (tmp_path / f"{name}.parquet").read_bytes()
+        assert (tmp_path / "out.parquet").read_bytes() == again
 
 
 def test_a_session_may_be_long(tmp_path, capsys):

@@ -1,6 +1,6 @@
 """``millrace replay pipeline`` with queries 3, 4 and 15 against a batch over the same files.
 
-The bench compiles these in serial runs, in three seconds each, where a worker's kernel takes
+The bench compiles these in serial runs, in three seconds each, but a worker's kernel takes
 eighteen: each run of the tests replays them interpreted, and ``make test-full`` both ways.
 """
 
@@ -27,7 +27,7 @@ from tests.experiments.replay.pipeline.replaying import (
 )
 from tests.operators.pipeline import batch
 
-# By one worker, which compiles each query once.
+# On one worker, which compiles each query once.
 pytestmark = pytest.mark.xdist_group("pipeline-others")
 
 

@@ -1,4 +1,4 @@
-"""Files for ``millrace replay join`` with a theta join, and the rows that must come of them."""
+"""Files for ``millrace replay join`` with a theta join, and the expected rows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from operators.theta_join.family import make_extent
 from tests.covering import taken
 
 VARIANTS = tuple(each.id for each in registry.variants("theta_join"))
-# Six seconds each to compile: in each run of the tests the procedure and both kinds of rival; the
-# others differ from these in what the tests of theta joins have, and are replayed interpreted.
+# Six seconds each to compile: each run of the tests has the procedure and both kinds of rival. The
+# others differ from these in parts that the tests of theta joins cover, and are replayed
+# interpreted.
 REPLAYED = taken(VARIANTS, ("sequential", "scale-join", "handshake"))
-# Those that take one physical stream of R and one of S, and the opposite purge.
+# Variants that take one physical stream of R and one of S, and the opposite purge.
 CHAINS = tuple(each for each in VARIANTS if each.startswith("handshake"))
 COLUMNS = ("ts", "r_stream", "r_position", "s_stream", "s_position")
 R_NAMES, S_NAMES = ("ts", "x", "y"), ("ts", "a", "b")
@@ -30,7 +31,7 @@ R_NAMES, S_NAMES = ("ts", "x", "y"), ("ts", "a", "b")
 HALF_WIDTHS = ("2", "3")
 LARGEST = 2**63 - 1
 
-# A tuple: its time, and the numbers of its bands.
+# A tuple: the time, and the numbers of the bands.
 Tuples = Sequence[tuple]
 
 
@@ -62,7 +63,7 @@ def command(folder: Path, variant: str, *options: object, output: str = "out.par
 
 
 def replay(folder: Path, variant: str, *options: object, name: str = "out") -> list[tuple]:
-    """Run the command and return its rows."""
+    """Run the command and return the rows."""
     assert main(command(folder, variant, *options, output=f"{name}.parquet")) == 0
     return rows_in(folder / f"{name}.parquet")
 
@@ -103,7 +104,7 @@ def expected(
 
 
 def stream(seed: int, rows: int, latest: int, wide: int = 12) -> Tuples:
-    """Return tuples at random times, with ties where there are more than times."""
+    """Return tuples at random times, with ties if there are more tuples than times."""
     chance = random.Random(seed)
     times = sorted(chance.randrange(latest) for _ in range(rows))
     return [(time, chance.randrange(wide), chance.randrange(wide)) for time in times]
@@ -120,7 +121,7 @@ def bursts(seed: int, count: int, rows: int, gap: int) -> Tuples:
 
 
 def at_the_edges() -> tuple[list[Tuples], list[Tuples]]:
-    """Return a stream of R and one of S whose first numbers are the largest that there are."""
+    """Return a stream of R and one of S whose first numbers are the largest possible."""
     edges = [-LARGEST, -LARGEST + 1, -1, 0, 1, LARGEST - 1, LARGEST, 2**31 - 1, -(2**31)]
     r = [(place, number, 0) for place, number in enumerate(edges * 3)]
     return [r], [[(time, -number, 0) for time, number, _ in r]]

@@ -1,4 +1,4 @@
-"""``millrace replay join`` with a theta join: its rows against the three-step procedure."""
+"""``millrace replay join`` with a theta join: the rows against the three-step procedure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.experiments.replay.theta_join.replaying import (
 )
 from tests.replays import assert_ctrl_c_ends
 
-# By one worker, which compiles the loops of each variant once.
+# On one worker, which compiles the loops of each variant once.
 pytestmark = pytest.mark.xdist_group("theta_replay")
 
 
@@ -52,7 +52,8 @@ def test_rows_are_those_of_the_procedure_and_no_byte_depends_on_how_it_is_run(
         for place, variant in enumerate(REPLAYED):
             if not takes(variant, len(r) + len(s), window):
                 continue
-            # One thread, and of 2 to 5 one, which variants and windows have in turn, or all four.
+            # One thread, and one number from 2 to 5, alternating over variants and windows, or all
+            # four.
             first = (number + place) % 4
             for many in (1, *(2 + (first + each) % 4 for each in range(counts - 1))):
                 name = f"{number} {variant} {many}"
@@ -124,7 +125,7 @@ def test_pairs_beyond_a_buffer_are_written_in_equal_groups(tmp_path, monkeypatch
 
 
 def test_threads_that_find_nothing_do_not_hold_up_one_that_finds_all_pairs(tmp_path):
-    # More pairs, and more tuples, than there is room for beside the slowest thread's.
+    # More pairs, and more tuples, than there is room for next to the slowest thread's.
     r, s = [[(0, 0, 0)]], [[(place, 0, 0) for place in range(6_000)]]
     wanted = [(place, 0, 0, 0, place) for place in range(6_000)]
     options = (*files(tmp_path, r, s), *bands(), "--window", 10_000, "--threads", 3)
@@ -156,7 +157,7 @@ def test_decimals_are_exact_in_files_of_every_form(tmp_path, ending):
 
 
 def test_numbers_to_the_edges_of_64_bits(tmp_path):
-    # The second number of all tuples is 0: loops of one band would have to be compiled besides.
+    # The second number of all tuples is 0: otherwise loops of one band would also be compiled.
     r, s = at_the_edges()
     options = (*files(tmp_path, r, s), "--window-count", 9)
     for variant, width in (("sequential", 1), ("scale-join", LARGEST)):
@@ -189,7 +190,9 @@ def test_rows_set_aside_are_counted_and_positions_stay_those_of_the_file(tmp_pat
     found = replay(tmp_path, "scale-join", *options, "--json")
     # The row with too few fields counts, the blank line does not.
     assert found == [(7, 1, 0, 0, 1), (7, 0, 5, 0, 1), (7, 0, 7, 0, 1)]
-    assert json.loads(capsys.readouterr().out) == {
+    told = json.loads(capsys.readouterr().out)
+    assert list(told.pop("seconds")) == ["start", "read", "order", "run", "write"]
+    assert told == {
         "tuples": 5, "rows": 3, "rejected": 6, "output": str(tmp_path / "out.parquet"),
     }  # fmt: skip
     with open(aside, newline="", encoding="utf-8") as file:
@@ -205,7 +208,7 @@ def test_rows_set_aside_are_counted_and_positions_stay_those_of_the_file(tmp_pat
 
 
 def most_kept_by_hand(came, extent, threads):
-    """Return the most tuples of one stream in a thread's window: one after the other arrives."""
+    """Return the most tuples of one stream in a thread's window, simulated arrival by arrival."""
     windows = [[[], []] for _ in range(threads)]
     seen, most = [0, 0], 0
     for rank, number in enumerate(came.order.tolist()):

@@ -1,7 +1,7 @@
-"""``millrace replay join`` with any theta join, as far as others have not compiled its loops.
+"""``millrace replay join`` with any theta join whose loops other tests do not compile.
 
-Those of a variant take six seconds to compile. `test_theta_replay` has one variant of each kind;
-here each run of the tests has all of them interpreted, and ``make test-full`` both ways.
+The loops of a variant take six seconds to compile. `test_theta_replay` has one variant of each
+kind; here each run of the tests has all of them interpreted, and ``make test-full`` both ways.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 from experiments.commands.arguments import make_parser
 from experiments.replay.theta_join import running
 from experiments.replay.theta_join.request import make_request
-from operators.running.crew import RunFailed
+from operators.running.run_threads import RunFailed
 from operators.theta_join.family import SORT_FULL
 from tests.covering import interpreted_is_enough
 from tests.experiments.replay.theta_join.replaying import (
@@ -30,7 +30,7 @@ from tests.experiments.replay.theta_join.replaying import (
     takes,
 )
 
-# By one worker, which compiles the loops of each variant once.
+# On one worker, which compiles the loops of each variant once.
 pytestmark = pytest.mark.xdist_group("theta_replay")
 
 
@@ -86,7 +86,7 @@ def test_a_buffer_that_is_too_small_for_the_pairs_is_made_larger(tmp_path, monke
     done = running.replay(request)
     assert done.rows == len(expected([rows], [rows], span=100, purge="opposite"))
     assert sizes == [4**n for n in range(len(sizes))] and len(sizes) > 1
-    # What was given up is nowhere in the file.
+    # Abandoned rows are not in the file.
     assert pq.read_table(request.output).num_rows == done.rows
 
 

@@ -1,4 +1,4 @@
-"""``millrace replay join`` with a theta join, against SQL in Spark: made-up and recorded data."""
+"""``millrace replay join`` with a theta join, against SQL in Spark: synthetic and recorded data."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from tests.covering import taken
 from tests.experiments.replay.theta_join.replaying import CHAINS, REPLAYED, replay
 
-# Recorded by others, and not in the repository: where it is set, a missing file fails.
+# Third-party recordings, not in the repository: if the variable is set, a missing file fails.
 FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
 recorded = pytest.mark.skipif(FOLDER is None, reason="MILLRACE_RECORDED_DATA is not set")
 WINDOW_S = 21_600
-# The total order, and of each logical stream the last time that came before a tuple.
+# The total order, and for each logical stream the last time before a tuple.
 ARRIVALS = """
     WITH arrivals AS (
         SELECT *, row_number() OVER in_order AS rank,
@@ -30,7 +30,7 @@ ARRIVALS = """
     FROM arrivals r JOIN arrivals s
     ON abs(r.kwh - s.kwh) <= 0.004 AND r.side = 0 AND s.side = 1
 """
-# What of these a window has, by the notes on the paper.
+# The part of these in a window, by the notes on the paper.
 WITHIN = {
     "opposite": f" AND abs(r.ts - s.ts) <= {WINDOW_S}",
     "own": f""" AND (r.rank < s.rank AND r.ts >= s.last_r - {WINDOW_S}
@@ -72,7 +72,7 @@ def options_of(folder, purge, *sides):
         for number, frame in enumerate(frames):
             named.append(folder / f"{name}{number}.csv")
             frame.to_csv(named[-1], index=False)
-    # A second band, which the first one implies: the loops of one have to be compiled besides.
+    # A second band, implied by the first one: otherwise loops of one band would also be compiled.
     bands = ("--band", "kwh:kwh:0.004", "kwh:kwh:0.005")
     return (*named, *bands, "--window", WINDOW_S, "--purge", purge)
 
@@ -93,7 +93,7 @@ def test_made_up_streams_are_joined_as_by_spark(spark, tmp_path, purge):
     options = options_of(tmp_path, purge, *sides)
     for variant in ("sequential", "scale-join"):
         assert replay(tmp_path, variant, *options, "--threads", 3, name=variant) == wanted
-    # The other purge gives other pairs, or this test would say less than it seems to.
+    # The other purge must give other pairs, or this test would prove less than it seems to.
     other = (*options[:-1], *(each for each in WITHIN if each != purge))
     assert replay(tmp_path, "scale-join", *other, name="other") != wanted
 
@@ -127,6 +127,6 @@ def test_meters_are_joined_by_each_kind_of_variant_as_by_spark(spark, tmp_path, 
     options = options_of(tmp_path, "opposite", *sides)
     for variant in REPLAYED:
         assert replay(tmp_path, variant, *options, name=variant) == wanted
-    # Another purge gives other pairs, or these tests would say less than they seem to.
+    # Another purge must give other pairs, or these tests would prove less than they seem to.
     assert replay(tmp_path, "scale-join", *options[:-1], "own", name="own") != wanted
     assert set(CHAINS) & set(REPLAYED)

@@ -1,4 +1,4 @@
-"""Which variables are values of their own in a kernel, and that kernels of such are right."""
+"""Which variables get separate SSA values in a kernel, and that such kernels are right."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def handed_out(words, rounds):
     ("function", "values", "places"),
     [
         (over_all, {"state", "rounds", "words"}, {"total", "late"}),
-        # Assigned once, and its use is passed without it, too.
+        # Assigned once, but control also passes the use without the assignment.
         (of_a_branch, {"state"}, {"found", "rounds"}),
         (of_the_round_before, {"state", "rounds"}, {"total", "before"}),
         (of_an_inner_loop, {"state", "rounds", "square"}, {"total"}),

@@ -1,1 +1,1 @@
-"""A stranger's operator, run by threads: it doubles what comes in."""
+"""An external operator, run by threads: it doubles each input."""

@@ -14,16 +14,16 @@ from operators.core.spsc_ring import Rings, make_rings, pop, push
 
 
 class Doubling(NamedTuple):
-    """The ring between the two threads, and what the second one has done."""
+    """The ring between the two threads, and the results of the second thread."""
 
     rings: Rings
-    closed: np.ndarray  # one word: 1 once no value comes any more
-    taken: np.ndarray  # the second thread's alone: the value it took, and how many
-    results: np.ndarray  # the second thread's alone
+    closed: np.ndarray  # one word: 1 once no more values come
+    taken: np.ndarray  # private to the second thread: the value it took, and the number of values
+    results: np.ndarray  # private to the second thread
 
 
 def make_state(slots: int, most: int) -> Doubling:
-    """Return a doubling with a ring of so many slots, and room for `most` results."""
+    """Return a doubling with a ring of `slots` slots, and room for `most` results."""
     return Doubling(
         make_rings(1, slots), aligned_words(LINE_WORDS), aligned_words(2), aligned_words(most)
     )
@@ -37,7 +37,7 @@ def add(state, stream, timestamp, key, value):
 
 @inlined
 def close(state, stream):
-    """Say that no more values come: ACCEPTED."""
+    """Close the input: ACCEPTED."""
     # RELEASE keeps the last push before the flag; pairs with the load in double.
     store(state.closed, 0, 1, RELEASE)
     return ACCEPTED
@@ -46,7 +46,7 @@ def close(state, stream):
 @inlined
 def double(state):
     """Double the oldest value: READY, NOT_READY or END."""
-    # ACQUIRE keeps the look into the ring behind the flag: what came before it is seen.
+    # ACQUIRE keeps the look into the ring after the load: pushes before the flag are visible.
     closed = load(state.closed, 0, ACQUIRE)
     if not pop(state.rings, 0, state.taken):
         return END if closed else NOT_READY

@@ -1,1 +1,1 @@
-"""A stranger's way to run operators: no threads, and rows that come in batches."""
+"""An external way to run operators: no threads, and rows that arrive in batches."""

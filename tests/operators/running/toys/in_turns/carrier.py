@@ -1,7 +1,7 @@
 """A carrier without threads: it offers the rows of a batch and takes steps, in turns.
 
-What keeps is the operator's state: a batch goes on where the one before stopped. The operator is
-the one that threads run; it is not asked for anything else.
+The operator's state persists: a batch continues where the previous one stopped. The operator is the
+same as the one that threads run, without additional operations.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Batch(NamedTuple):
 
 @cache
 def make_carry(add, step):
-    """Return the kernel that carries a batch into an operator, as far as its steps go.
+    """Return the kernel that carries a batch into an operator, as far as the operator can step.
 
     ``carry(control, own, state, batch)`` returns END when every row was taken and no further step
     is possible, or a failure.
@@ -48,7 +48,7 @@ def make_carry(add, step):
                 return status, row
         status = step(state)
         if status == NOT_READY:
-            # Nobody else moves on: there is no use in waiting.
+            # There is no other thread, so waiting is useless.
             return END, row
         return status, row
 
@@ -80,7 +80,7 @@ class Carrier:
             raise RuntimeError(f"an operation answered {status}")
 
     def end(self, streams: int) -> None:
-        """Close every stream, and process what is left."""
+        """Close every stream, and process the rest."""
         for stream in range(streams):
             if self._close(self.state, stream) != ACCEPTED:
                 raise RuntimeError(f"stream {stream} was not closed")

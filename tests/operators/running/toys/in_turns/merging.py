@@ -1,4 +1,4 @@
-"""Sorted streams merged by a gate of the project, on the carrier without threads."""
+"""Sorted streams merged by one of the project's gates, on the carrier without threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from operators.core.layout import aligned_words
 
 
 class Merging(NamedTuple):
-    """A gate, the tuple it delivered last, and all that it delivered."""
+    """A gate, the last delivered tuple, and all delivered values."""
 
     gate: Any
     out: np.ndarray

@@ -1,8 +1,8 @@
-"""A join by several threads on one index, as a stranger would hang it on the family.
+"""A join by several threads on one index, as an external author would add it to the family.
 
-Whoever has the lock processes the next tuple and keeps the lock until its partners were taken. Each
-thread has a view of the index of its own. The first of several threads retires: it comes to its END
-after FEW tuples, long before the others.
+The thread that holds the lock processes the next tuple, and keeps the lock until the partners have
+been taken. Each thread has a separate view of the index. The first of several threads retires: it
+reaches END after FEW tuples, long before the others.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FEW = 5
 
 
 class View(NamedTuple):
-    """How one thread sees the index that all of them share."""
+    """A thread's view of the shared index."""
 
     index: Any
     inserted: np.ndarray  # tuples that the thread has inserted
