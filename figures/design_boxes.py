@@ -33,7 +33,7 @@ def of_tables(tables: Sequence[SettingsTable]) -> str:
 
 def _table(table: SettingsTable) -> str:
     rows = "".join(_row(each, len(table.settings)) for each in table.ranking())
-    title = f"{table.family.replace('_', ' ')}: {len(table.settings)} settings"
+    title = f"{table.family.replace('_', ' ')}: {_settings(len(table.settings))}"
     scale = "".join(
         f'<text x="{_percent(tick)}" y="75%" text-anchor="{_side(tick)}">{tick:g}</text>'
         for tick in TICKS
@@ -42,6 +42,10 @@ def _table(table: SettingsTable) -> str:
         f'<h3>{escape(title)}</h3><div class="ratio scale" aria-hidden="true"><span></span>'
         f'<svg>{scale}</svg><span></span></div><ul class="ratios">{rows}</ul>'
     )
+
+
+def _settings(count: int) -> str:
+    return "1 setting" if count == 1 else f"{count} settings"
 
 
 def _side(tick: float) -> str:
@@ -63,11 +67,11 @@ def _row(each: Ranking, count: int) -> str:
     )
     missing = ""
     if each.missing:
-        summary = f"no ratio at {len(each.missing)} of {count} settings"
+        summary = f"no ratio at {len(each.missing)} of {_settings(count)}"
         missing = page.details(summary, f'<p class="soft">{escape("; ".join(each.missing))}</p>')
     return (
         f'<li><div class="ratio"><span>{escape(each.title)}</span>'
         f'<svg aria-hidden="true">{drawing}</svg>'
-        f"<span>{shortened(each.mean)} <small>of the best, {len(each.shares)} settings</small>"
+        f"<span>{shortened(each.mean)} <small>of the best, {_settings(len(each.shares))}</small>"
         f"</span></div>{missing}</li>"
     )
