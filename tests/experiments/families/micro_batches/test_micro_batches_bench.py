@@ -86,8 +86,11 @@ def test_files_are_written_once_and_rivals_have_the_same_and_a_later_one():
 def test_each_commit_is_marked_once_and_in_order(tmp_path):
     with Commits(tmp_path) as seen:
         for number in range(3):
-            (tmp_path / str(number)).touch()
             time.sleep(0.02)
+            (tmp_path / str(number)).touch()
+            waited = time.monotonic()
+            while len(seen.marks) <= number and time.monotonic() - waited < 30:
+                time.sleep(0.001)
         assert len(seen.marks) == 3
         (tmp_path / "5").touch()
         # The last commit arrives just as everything ends.
