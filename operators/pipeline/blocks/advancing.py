@@ -276,30 +276,32 @@ def _flushing(
         out[OPERATOR] = place
         operator = state.operators[place]
         head = header_of(state, number)
-        key = state.headers[head + 2 * this + CURSOR]
+        at = state.headers[head + 2 * this + CURSOR]
+        end = state.headers[head + 2 * this + COUNT]
         target, first, room = target_of(state, number, worker)
         acted = load(control, its + ACTED, RELAXED)
         made = 0
-        while key < operator.keys and made + operator.most <= room:
+        while at < end and made + operator.most <= room:
             if load(control, STOP, RELAXED) != 0:
                 return STOPPED
+            key = state.headers[head + BEGIN] + at
             out[INDEX] = key
             # Operators that flush have no table: any partition will do.
             row = row_of(operator, 0, key)
             words = operator.rows[row : row_end(operator, row, key)]
-            at = first + made * outputs
-            behind = at + operator.most * outputs
-            found = outputs_of(operator, flush(key, words, target[at:behind]))
+            goes = first + made * outputs
+            behind = goes + operator.most * outputs
+            found = outputs_of(operator, flush(key, words, target[goes:behind]))
             if found < 0:
                 return found
             if last:
                 put_out(state, target, first, found)
             else:
                 made += found
-            key += 1
+            at += 1
             acted += 1
             store(control, its + ACTED, acted, RELAXED)
-        note(state, number, key, made)
+        note(state, number, at, made)
         return READY
 
     return keys

@@ -79,10 +79,10 @@ def most_of(pipeline: Pipeline, segment: Segment) -> int:
     return most
 
 
-def flushing(pipeline: Pipeline, segments: tuple[Segment, ...]) -> list[int]:
-    """Return the numbers of the segments whose operator has a flush, in order."""
+def flushing(pipeline: Pipeline, segments: tuple[Segment, ...]) -> list[tuple[int, int]]:
+    """Return number and keys of each segment whose operator has a flush, in order."""
     return [
-        number
+        (number, operator.keys)
         for number, segment in enumerate(segments)
         for operator in pipeline.operators[segment.first : segment.end]
         if operator.flush is not no_flush

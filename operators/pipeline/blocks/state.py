@@ -14,9 +14,11 @@ pipeline: so room is bounded however many outputs a record has, and no worker wa
 A block has a *cursor* for each segment, and the count of its records there. It comes back to the
 last segment whose cursor is below the count, and is finished when there is none.
 
-*The end of the stream.* Each operator with a flush gets a block without records, which enters at
-that operator and whose cursor counts keys. Behind all blocks of the source, in the order of the
-operators, these come at each operator behind all that is still to be processed there.
+*The end of the stream.* The keys of each operator with a flush are divided into blocks, too: as
+many keys as a block has records. Such a block has no records, enters at that operator, and its
+cursor counts keys. Behind all blocks of the source, in the order of the operators, these come at
+each operator behind all that is still to be processed there. Blocks of keys have nothing in common,
+so that several workers flush a scattered operator at once.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from operators.pipeline.blocks.layout import (
     segments_of,
 )
 from operators.pipeline.blocks.sending import Schedule, Sending, make_sending
-from operators.pipeline.declare import Pipeline, no_flush
+from operators.pipeline.declare import Pipeline
 from operators.pipeline.stage import rows_of
 from operators.pipeline.state import PACE_WORDS, Pace, Sink, make_sink
 
@@ -50,13 +52,19 @@ LEFT = 2 * LINE_WORDS  # records whose block is finished; by the holder of the l
 RUN_WORDS = 3 * LINE_WORDS
 
 # Words of a block.
-BEGIN = 0  # rank of its first record of the source
+BEGIN = 0  # rank of its first record of the source, or its first key if it flushes
 RECORDS = 1  # of the source; 0 if it flushes
 STARTED = 2  # when it was opened, if a marker is on one of its records
 ENTRY = 3  # the segment that it flushes, NONE if it has records
 FINAL = 4  # of the last scattering: 1 if the block then leaves that segment for good
 CURSOR = LINE_WORDS  # two words a segment: records processed, and
 COUNT = CURSOR + 1  # records that there are
+
+# Words of a block that flushes, before it is opened.
+FLUSHED = 0  # the segment
+FIRST_KEY = 1
+KEYS = 2
+FLUSH_WORDS = 3
 
 # Words of a worker and a segment, for statistics.
 SPENT_NS = 0  # time in the blocks that were timed
@@ -105,7 +113,6 @@ class SegmentState(NamedTuple):
     stride: int  # words from one slot to the next
     most: int  # outputs of a record
     room: int  # outputs of a slot
-    keys: int  # that are flushed
     # (slots * stride): by slot, of the thread that has the block (invariant 2 of the ring).
     # Of segment 0 the source, which nobody writes.
     records: np.ndarray
@@ -134,7 +141,7 @@ class BlocksState(NamedTuple):
     # (workers * scratch_words): of each worker.
     scratch: np.ndarray
     scratch_words: int
-    # The segments that are flushed, in order.
+    # (blocks that flush, FLUSH_WORDS): in order.
     flushes: np.ndarray
     sink: Sink
     pace: Pace
@@ -198,7 +205,6 @@ def _segment_states(
                 stride=stride,
                 most=most,
                 room=room,
-                keys=max([each.keys for each in held if each.flush is not no_flush], default=0),
                 records=records,
                 key_of=aligned_words(divided),
                 members=aligned_words(divided * ring.parts),
@@ -211,6 +217,15 @@ def _segment_states(
             takes, stride = room, whole_lines(room * outputs) + LINE_WORDS
             records = aligned_words(slots * stride)
     return tuple(found)
+
+
+def _flushes(pipeline: Pipeline, segments: tuple[Segment, ...], block: int) -> np.ndarray:
+    found = [np.empty((0, FLUSH_WORDS), dtype=np.int64)]
+    for number, keys in flushing(pipeline, segments):
+        first = np.arange(0, keys, block)
+        count = np.minimum(block, keys - first)
+        found.append(np.stack([np.full_like(first, number), first, count], axis=1))
+    return np.concatenate(found)
 
 
 def make_blocks_state(
@@ -254,7 +269,7 @@ def make_blocks_state(
         Number of the tables for whose size the operators' ``table_rows`` are meant: together they
         have the rows here, too.
     ends : bool
-        Whether every other worker begins at the last segment.
+        Whether every other worker begins at the last segment; one alone has no other end.
     schedule : Schedule
         What sends workers to segments, unless they go by a walk.
     ranged : bool
@@ -281,9 +296,9 @@ def make_blocks_state(
         in_parts = parts if number in scattered else 0
         operators.append(_operator_state(pipeline, number, in_parts, tables, scratch))
         scratch += operator.most * operator.outputs
-    flushed = flushing(pipeline, segments)
+    flushes = _flushes(pipeline, segments, block)
     words = aligned_words(RUN_WORDS)
-    words[OVER] = len(flushed) if total == 0 else NONE
+    words[OVER] = len(flushes) if total == 0 else NONE
     header_words = whole_lines(CURSOR + 2 * len(segments) + parts)
     pace = Pace(aligned_words(PACE_WORDS), float(period_ns))
     return BlocksState(
@@ -296,7 +311,7 @@ def make_blocks_state(
         statistics=aligned_words(workers * len(segments) * STATISTICS),
         scratch=aligned_words(workers * whole_lines(scratch)),
         scratch_words=whole_lines(scratch),
-        flushes=np.array([*flushed, NONE], dtype=np.int64),
+        flushes=flushes,
         sink=make_sink(pace, total, marker_every, kept_words),
         pace=pace,
         sending=make_sending(segments, parts, workers, schedule),
@@ -305,7 +320,7 @@ def make_blocks_state(
         block=block,
         marker_every=marker_every,
         workers=workers,
-        ends=int(ends),
+        ends=int(ends and workers > 1),
         ranged=int(ranged),
         products=products,
     )

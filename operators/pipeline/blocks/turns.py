@@ -63,6 +63,9 @@ from operators.pipeline.blocks.state import (
     ENTRY,
     FED,
     FINAL,
+    FIRST_KEY,
+    FLUSHED,
+    KEYS,
     LEFT,
     OVER,
     PEAK,
@@ -137,14 +140,14 @@ def open_next(state, claimed):
             fill(state, number, 0, fed, count, count)
             store(state.words, FED, fed + count, RELAXED)
             if fed + count == state.total:
-                flushes = len(state.flushes) - 1
                 # RELAXED: compared with the number of finished blocks, which comes after it.
-                store(state.words, OVER, number + 1 + flushes, RELAXED)
+                store(state.words, OVER, number + 1 + len(state.flushes), RELAXED)
             show(state.ring, number, 0, claimed)
             answer = number
     elif number < over:
-        segment = state.flushes[len(state.flushes) - 1 - (over - number)]
-        fill(state, number, segment, state.total, 0, state.segments[segment].keys)
+        each = len(state.flushes) - (over - number)
+        segment = state.flushes[each, FLUSHED]
+        fill(state, number, segment, state.flushes[each, FIRST_KEY], 0, state.flushes[each, KEYS])
         show(state.ring, number, segment, 0)
         answer = ELSEWHERE
     if answer != NONE:

@@ -17,7 +17,6 @@ from tests.operators.pipeline.test_scheduled_blocks import schedule_of
 
 pytestmark = pytest.mark.xdist_group("pipeline-fraud")
 
-FLUSHES = 2
 BLOCK = 16
 SECOND_NS = 1e9
 
@@ -36,11 +35,11 @@ def opened(records, rate, **given):
     ("rate", "count", "walk"), [(1, 2, "completion"), (4, 4, "completion"), (4, 4, "ends")]
 )
 def test_a_lone_record_is_out_before_the_next_one_is_due(rate, count, walk):
-    state = opened(CALLS[:count], rate, ends=walk == "ends")
-    assert state.ring.entrance[OPENED] == count + FLUSHES
+    state = opened(CALLS[:count], rate, ends=walk == "ends", in_flight=16)
+    assert state.ring.entrance[OPENED] == count + len(state.flushes)
     # No more than one block is in flight, and each is out in less than half of the time until the
     # next one: a block that waited for a second record would be a whole period late.
-    assert state.words[PEAK] <= 1 + FLUSHES
+    assert state.words[PEAK] <= 1 + len(state.flushes)
     assert 0 < histogram.largest(state.sink.due_latencies) < SECOND_NS / rate / 2
     assert 0 <= state.pace.words[LATEST_NS] < SECOND_NS / rate / 2
 
@@ -48,7 +47,7 @@ def test_a_lone_record_is_out_before_the_next_one_is_due(rate, count, walk):
 @pytest.mark.parametrize("scheduler", [each.id for each in registry.variants("pipeline")])
 def test_so_it_is_under_a_scheduler(scheduler):
     state = opened(CALLS[:3], 4, schedule=schedule_of(scheduler))
-    assert state.ring.entrance[OPENED] == 3 + FLUSHES
+    assert state.ring.entrance[OPENED] == 3 + len(state.flushes)
     assert 0 < histogram.largest(state.sink.due_latencies) < SECOND_NS / 8
 
 
@@ -56,7 +55,7 @@ def test_so_it_is_under_a_scheduler(scheduler):
 @pytest.mark.parametrize("parts", [1, 3])
 def test_any_rate_puts_out_what_a_serial_run_does(rate, parts):
     state = opened(CALLS, rate, parts=parts)
-    blocks = int(state.ring.entrance[OPENED]) - FLUSHES
+    blocks = int(state.ring.entrance[OPENED]) - len(state.flushes)
     assert -(-ROWS // BLOCK) <= blocks <= ROWS
     if rate == 1e9:
         # All are due before the first block is opened: they are full, but for the last one.
@@ -67,6 +66,6 @@ def test_a_saturated_source_fills_every_block_but_the_last():
     state = state_in_blocks(CALLS, block=BLOCK)
     running.run_state(FUNCTIONS, state, 2)
     full, rest = divmod(ROWS, BLOCK)
-    assert state.ring.entrance[OPENED] == full + (rest > 0) + FLUSHES
+    assert state.ring.entrance[OPENED] == full + (rest > 0) + len(state.flushes)
     assert state.sending.scheduler == BY_THE_WALK.scheduler
     assert np.all(state.headers[RECORDS :: state.header_words] <= BLOCK)
