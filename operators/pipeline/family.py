@@ -15,7 +15,7 @@ MOST_SLOTS = 1 << 16
 MOST_IN_FLIGHT = 1 << 10
 MOST_PARTS = 64
 TUPLES, BLOCKS = "tuples", "blocks"
-COMPLETION, ENDS, SCHEDULER = "completion", "ends", "scheduler"
+MEASURED, COMPLETION, ENDS, SCHEDULER = "measured", "completion", "ends", "scheduler"
 
 QUERIES = {**table_1.QUERIES, table_1.PARAMETRIC.id: table_1.PARAMETRIC}
 # Settings of the operators of the parametric query; other queries do not have them.
@@ -116,13 +116,14 @@ FAMILY = Family(
             later=True,
         ),
         Parameter("block", 256, 1, MOST_SLOTS, "tuples", "in a block, at most", later=True),
-        # To completion 3, 6 and 16 blocks made 1.67, 1.87 and 1.91 times the serial loop of the
-        # parametric query at 0.5 us an operator, at 0.45, 0.83 and 2.2 ms of median latency when
-        # saturated, and 1.36, 1.61 and 1.67 times that of query 1, at 15, 18 and 24 us; from both
-        # ends 4 and 16 made 1.98 and 1.97 times at 0.44 and 2.1 ms, and 1.01 and 1.22 times (three
-        # runs each; docs/measurements/2026-11-30-xeon-2-cores.md).
         Parameter(
-            "in_flight", 16, 1, MOST_IN_FLIGHT, "blocks", "in the pipeline, at most", later=True
+            "in_flight",
+            0,
+            0,
+            MOST_IN_FLIGHT,
+            "blocks",
+            "in the pipeline, at most; 0: two a worker from both ends, otherwise 16",
+            later=True,
         ),
         Parameter(
             "parts",
@@ -130,20 +131,19 @@ FAMILY = Family(
             0,
             MOST_PARTS,
             "",
-            "in which partitioned operators take a block; 1: whole blocks in order; 0: four in an"
-            " operator that has more than half of the work, by a trial, and 1 in others",
+            "in which partitioned operators take a block; 1: whole blocks in order; 0: by a trial"
+            " four in an operator that has more than half of the work of a slow block, and 1 in"
+            " others",
             later=True,
         ),
-        # On queries 1, 2, 3, 4 and 15 with two workers completion had 1.58, 1.67, 1.28, 1.54 and
-        # 1.31 times the throughput of the serial loop, ends 1.42, 1.86, 1.39, 1.46 and 1.30, and a
-        # latency of 1.3 to 5 times that of completion (medians of five turns with 16 blocks in
-        # flight, a cache line takes 125 to 190 ns; docs/measurements/2026-11-29-xeon-2-cores.md).
+        # `operators.pipeline.blocks.deciding` has the figures behind the defaults.
         Parameter(
             "walk",
-            COMPLETION,
+            MEASURED,
             meaning="how workers go with blocks: each carries its block to the end; every other one"
-            " begins at the last operator; or the scheduler sends them",
-            choices=(COMPLETION, ENDS, SCHEDULER),
+            " begins at the last operator; measured: one of these two, by a trial; or the scheduler"
+            " sends them",
+            choices=(MEASURED, COMPLETION, ENDS, SCHEDULER),
             later=True,
         ),
         *OF_PARAMETRIC,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,14 +21,14 @@ from operators import registry
 from operators.contract import UsageError, Variant, whole
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.partition.shape import PARTITIONS_OF_WORKERS
-from operators.pipeline.blocks.dominant import PARTS, dominant_in
+from operators.pipeline.blocks.deciding import Decision, decide
 from operators.pipeline.blocks.run import workers_in_blocks
 from operators.pipeline.blocks.sending import Schedule
 from operators.pipeline.blocks.state import BY_THE_WALK, BlocksState, make_blocks_state
 from operators.pipeline.board import NOBODY
 from operators.pipeline.columns import COMPARED_RECORDS, check_columns
-from operators.pipeline.declare import MOST_STATE_WORDS, PARTITIONED, Pipeline
-from operators.pipeline.family import BLOCKS, ENDS, OF_PARAMETRIC, SCHEDULER
+from operators.pipeline.declare import MOST_STATE_WORDS, Pipeline
+from operators.pipeline.family import BLOCKS, OF_PARAMETRIC, SCHEDULER
 from operators.pipeline.loops import Functions, make_worker_loop
 from operators.pipeline.stage import BUFFERS, CURSOR, FINISHING, WORKLISTS
 from operators.pipeline.state import (
@@ -81,13 +81,6 @@ def capacity_of(settings: Mapping[str, Any]) -> int:
     return capacity or max(slots // 4, 1)
 
 
-class Parts(NamedTuple):
-    """Into how many parts a block is taken, by the partitioned operators of these numbers."""
-
-    count: int
-    scattered: tuple[int, ...]
-
-
 @cache
 def _schedulers() -> tuple[Variant, ...]:
     """Return the schedulers, in the order of their numbers."""
@@ -98,7 +91,7 @@ def _number_of(scheduler: str) -> int:
     return [each.id for each in _schedulers()].index(scheduler)
 
 
-def _schedule_of(scheduler: str, settings: Mapping[str, Any]) -> Schedule:
+def _schedule_of(scheduler: str, settings: Mapping[str, Any], in_flight: int) -> Schedule:
     """Return what sends workers to blocks: a scheduler, or the walk.
 
     # ASSUME: QST's capacity of the system is a quarter of the blocks in flight, unless it is given,
@@ -106,7 +99,7 @@ def _schedule_of(scheduler: str, settings: Mapping[str, Any]) -> Schedule:
     """
     if settings["walk"] != SCHEDULER:
         return BY_THE_WALK
-    capacity = settings["capacity"] // settings["block"] or settings["in_flight"] // 4
+    capacity = settings["capacity"] // settings["block"] or in_flight // 4
     return Schedule(
         _number_of(scheduler),
         *(round(1_000 * settings[name]) for name in ("slice_us", "window_us")),
@@ -125,7 +118,7 @@ def state_of(
     period_ns: float = 0.0,
     kept_words: int = 0,
     stall_seconds: float | None = None,
-    decided: Parts | None = None,
+    decided: Decision | None = None,
 ) -> PipelineState | BlocksState:
     """Return the state of a run; raises like ``make_state``, ``capacity_of``, ``check_columns``.
 
@@ -139,23 +132,20 @@ def state_of(
         Every setting of the family by name.
     stall_seconds : float, optional
         As for ``run_pipeline``.
-    decided : Parts, optional
-        From ``decide_parts`` with these settings; by default it is decided here.
+    decided : Decision, optional
+        From ``decision_for`` with these settings; by default it is decided here.
     """
     if settings["form"] == BLOCKS:
         check_columns(pipeline, records[:COMPARED_RECORDS])
-        parts, scattered = decided or decide_parts(pipeline, records, settings, stall_seconds)
+        decision = decided or decision_for(pipeline, records, settings, stall_seconds)
         return make_blocks_state(
             pipeline,
             records,
             total,
             workers=settings["workers"],
             block=settings["block"],
-            in_flight=settings["in_flight"],
-            parts=parts,
-            scattered=scattered,
-            ends=settings["walk"] == ENDS,
-            schedule=_schedule_of(scheduler, settings),
+            **decision._asdict(),
+            schedule=_schedule_of(scheduler, settings, decision.in_flight),
             ranged=settings["split"] == "range",
             marker_every=marker_every,
             period_ns=period_ns,
@@ -190,45 +180,14 @@ def _given_by(settings: Mapping[str, Any]) -> dict[str, int]:
     return {"tables": partitions_of(settings), "products": products_of(settings["added_us"])}
 
 
-def decide_parts(
+def decision_for(
     pipeline: Pipeline,
     records: np.ndarray,
     settings: Mapping[str, Any],
     stall_seconds: float | None = None,
-) -> Parts:
-    """Return into how many parts blocks are taken, and where; arguments as for ``state_of``.
-
-    Where a trial decides, two calls may differ: who runs a pipeline again asks once.
-    """
-    given = _given_by(settings)
-    return Parts(*parts_of(pipeline, records, settings["parts"], given, stall_seconds))
-
-
-def parts_of(
-    pipeline: Pipeline,
-    records: np.ndarray,
-    parts: int,
-    given: Mapping[str, Any],
-    stall_seconds: float | None,
-) -> tuple[int, tuple[int, ...]]:
-    """Return the number of parts of a block, and the operators that take them.
-
-    Parameters
-    ----------
-    pipeline, records, given, stall_seconds
-        As for ``dominant_in``.
-    parts : int
-        As the setting: 0 to let the share of the work decide.
-    """
-    if parts == 0:
-        scattered = dominant_in(Functions(pipeline), records, given, stall_seconds)
-        return (PARTS if scattered else 1), scattered
-    return parts, partitioned_in(pipeline) if parts > 1 else ()
-
-
-def partitioned_in(pipeline: Pipeline) -> tuple[int, ...]:
-    """Return the numbers of the partitioned operators of a pipeline."""
-    return tuple(n for n, each in enumerate(pipeline.operators) if each.kind == PARTITIONED)
+) -> Decision:
+    """Return how a run in blocks goes; arguments as for ``state_of``, and more in ``decide``."""
+    return decide(pipeline, records, settings, _given_by(settings), stall_seconds)
 
 
 def workers_of(

@@ -37,6 +37,7 @@ from experiments.timing.threads import Run, ThreadedBench, on_grid, trial_of
 from operators import registry
 from operators.contract import UsageError
 from operators.core.atomics import now
+from operators.pipeline.blocks.deciding import Decision
 from operators.pipeline.blocks.run import seconds_by_segment
 from operators.pipeline.blocks.state import BlocksState
 from operators.pipeline.board import ROW, SPENT
@@ -44,9 +45,8 @@ from operators.pipeline.family import BLOCKS, OF_PARAMETRIC, SCHEDULER
 from operators.pipeline.loops import Functions, make_serial_loop
 from operators.pipeline.queries.parametric import Parameters, second_us
 from operators.pipeline.run import (
-    Parts,
     capacity_of,
-    decide_parts,
+    decision_for,
     partitions_of,
     state_of,
     workers_of,
@@ -99,7 +99,7 @@ class PipelineBench(ThreadedBench):
         self.query = registry.family("pipeline").queries[settings["query"]]
         self.threads = settings["workers"]
         self._named = dataset
-        self._parts: Parts | None = None
+        self._decision: Decision | None = None
         # Refused here, before anything is loaded or compiled.
         capacity_of(settings)
         if self.query.role is None:
@@ -196,9 +196,9 @@ class PipelineBench(ThreadedBench):
             )
         pipeline = self._input.pipeline(partitions_of(self.settings))
         every = max(total // MARKERS_A_RUN, 1)
-        if self._parts is None and self.settings["form"] == BLOCKS:
+        if self._decision is None and self.settings["form"] == BLOCKS:
             # Once a bench: other parts are another kernel, which would be compiled in the run.
-            self._parts = decide_parts(pipeline, self._input.records, self.settings)
+            self._decision = decision_for(pipeline, self._input.records, self.settings)
         state = state_of(
             pipeline,
             self._input.records,
@@ -207,7 +207,7 @@ class PipelineBench(ThreadedBench):
             self.settings,
             marker_every=every,
             period_ns=schedule.period_ns,
-            decided=self._parts,
+            decided=self._decision,
         )
         roles = workers_of(Functions(pipeline), state, self.threads)
         source = state.segments[0].records if isinstance(state, BlocksState) else state.source

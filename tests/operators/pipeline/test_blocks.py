@@ -19,7 +19,8 @@ from operators.core.jit import INTERPRETED, inlined
 from operators.core.work import matrix_work
 from operators.pipeline import block_ring
 from operators.pipeline.block_ring import OPENED
-from operators.pipeline.blocks.dominant import PARTS, dominant_in
+from operators.pipeline.blocks import deciding
+from operators.pipeline.blocks.deciding import PARTS, Trial, decide, partitioned_in, try_out
 from operators.pipeline.blocks.layout import FREE, ORDERED, SCATTERED, SINK, segments_of
 from operators.pipeline.blocks.run import seconds_by_segment
 from operators.pipeline.blocks.state import OUT_WORDS, PEAK, make_blocks_state
@@ -27,12 +28,7 @@ from operators.pipeline.blocks.turns import make_work_in_blocks
 from operators.pipeline.declare import MOST_OUTPUTS, PARTITIONED, STATELESS, Operator, Pipeline
 from operators.pipeline.loops import Functions
 from operators.pipeline.reference import run_serially
-from operators.pipeline.run import (
-    partitioned_in,
-    parts_of,
-    run_pipeline,
-    state_of,
-)
+from operators.pipeline.run import run_pipeline, state_of
 from operators.pipeline.state import MARKERS
 from operators.running import run_threads
 from operators.running.control import block as control_words_of
@@ -153,14 +149,42 @@ def test_every_marker_comes_out_and_the_middle_ones_are_kept():
     assert all(seconds > 0 for seconds in spent.values())
 
 
+@pytest.mark.skipif(not INTERPRETED, reason="a compiled flush cannot take another worker's turn")
+def test_the_keys_of_a_flush_are_blocks_that_workers_flush_at_once():
+    order = []
+
+    def flushed(key, state, out):
+        if key == 0:
+            for _ in range(4):
+                turn(control, control_words_of(1), begun, 1, outs[1])
+        order.append(key)
+        out[0] = key
+        return 1
+
+    pipeline = Pipeline(
+        "flush",
+        3,
+        (Operator("count", PARTITIONED, lambda call, state, out: 0, outputs=1, key=phone_of, keys=5,
+                  row_words=1, flush=flushed),),
+    )  # fmt: skip
+    begun = state_in_blocks(CALLS[:0], 5, pipeline, block=2, parts=2)
+    assert begun.flushes[:, 1:].tolist() == [[0, 2], [2, 2], [4, 1]]
+    turn = make_work_in_blocks(pipeline, segments_of(pipeline, [0]))
+    control, outs = make_control(2), np.zeros((2, OUT_WORDS), dtype=np.int64)
+    for _ in range(9):
+        turn(control, control_words_of(0), begun, 0, outs[0])
+    # While one worker has the first key, another one flushes the next blocks; outputs keep order.
+    assert order == [2, 3, 4, 0, 1]
+    assert running.kept(begun, 1) == [(key,) for key in range(5)]
+
+
 def test_a_block_closes_when_no_more_records_are_due():
     # One record each 20 ms: a block that waited for more would have sixteen.
     records = CALLS[:5]
     state = state_in_blocks(records, period_ns=2e7, marker_every=1)
     running.run_state(FUNCTIONS, state, 2)
     assert running.kept(state, 1) == run_serially(PIPELINE, records)
-    flushes = 2
-    assert state.ring.entrance[OPENED] == len(records) + flushes
+    assert state.ring.entrance[OPENED] == len(records) + len(state.flushes)
     # The due latency of the middle markers is below the wait for a full block.
     assert 0 < histogram.largest(state.sink.due_latencies) < 3e8
 
@@ -278,12 +302,43 @@ def test_a_partitioned_operator_with_most_of_the_work_takes_blocks_in_parts():
     phones = PIPELINE.operators[0]
     labour = Operator("labour", PARTITIONED, laborious, outputs=1, key=phone_of, keys=PHONES)
     pipeline = Pipeline("labour", 3, (phones, labour))
-    assert dominant_in(Functions(pipeline), CALLS, {}) == (1,)
-    assert dominant_in(Functions(pipeline), CALLS[:0], {}) == ()
+    assert try_out(Functions(pipeline), CALLS, {}).dominant == (1,)
+    assert try_out(Functions(pipeline), CALLS[:0], {}) == Trial()
     # A failure is left to the run itself, which says where it was.
-    assert dominant_in(Functions(pipeline), with_call((1, PHONES, 0), 9), {}) == ()
-    assert parts_of(pipeline, CALLS, 0, {}, None) == (PARTS, (1,))
-    assert parts_of(pipeline, CALLS, 1, {}, None) == (1, ())
-    assert parts_of(pipeline, CALLS, 3, {}, None) == (3, (1,))
+    assert try_out(Functions(pipeline), with_call((1, PHONES, 0), 9), {}) == Trial()
     stateless = Pipeline("near", 3, (phones,))
-    assert dominant_in(Functions(stateless), CALLS, {}) == ()
+    assert try_out(Functions(stateless), CALLS, {}).dominant == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "tuple_us", "decided"),
+    [
+        ({}, 0.19, (1, (), False, 16)),
+        ({}, 0.2, (PARTS, (1,), True, 4)),
+        ({"block": 64}, 0.2, (1, (), False, 16)),
+        ({"workers": 8}, 0.2, (PARTS, (1,), True, 16)),
+        ({"parts": 1}, 9, (1, (), True, 4)),
+        ({"parts": 3}, 0, (3, (1, 3), False, 16)),
+        # One worker alone has no other end, and nobody is tried out.
+        ({"workers": 1, "parts": 1}, None, (1, (), False, 16)),
+        ({"walk": "completion"}, 9, (PARTS, (1,), False, 16)),
+        ({"walk": "ends"}, 0, (1, (), True, 4)),
+        ({"walk": "scheduler", "parts": 1}, None, (1, (), False, 16)),
+        ({"in_flight": 7}, 9, (PARTS, (1,), True, 7)),
+    ],
+)
+def test_parts_and_ways_are_decided_by_the_time_of_a_block(monkeypatch, given, tuple_us, decided):
+    def tried(*arguments):
+        assert tuple_us is not None, "nothing is left to decide"
+        return Trial((1,), tuple_us)
+
+    monkeypatch.setattr(deciding, "try_out", tried)
+    settings = resolved(form="blocks", **{"block": 250} | given)
+    assert decide(PIPELINE, CALLS, settings, {}) == decided
+
+
+def test_the_time_of_a_tuple_is_measured():
+    labour = Operator("labour", STATELESS, laborious, outputs=1)
+    tuple_us = try_out(Functions(Pipeline("labour", 3, (labour,))), CALLS, {}).tuple_us
+    few = try_out(Functions(Pipeline("near", 3, PIPELINE.operators[:1])), CALLS, {}).tuple_us
+    assert 0 < few < tuple_us

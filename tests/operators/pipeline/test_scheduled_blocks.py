@@ -12,6 +12,7 @@ from operators import registry
 from operators.contract import END, NOT_READY, READY
 from operators.core.jit import INTERPRETED
 from operators.pipeline import block_ring
+from operators.pipeline.blocks.deciding import partitioned_in
 from operators.pipeline.blocks.layout import segments_of
 from operators.pipeline.blocks.scheduled import make_work_by_scheduler, to_open
 from operators.pipeline.blocks.sending import Schedule, visits_of
@@ -29,7 +30,7 @@ from operators.pipeline.board import (
     look,
 )
 from operators.pipeline.reference import run_serially
-from operators.pipeline.run import partitioned_in, run_pipeline, state_of
+from operators.pipeline.run import run_pipeline, state_of
 from operators.running.control import block as control_words_of
 from operators.running.control import make_control
 from tests.operators.pipeline.test_blocks import (

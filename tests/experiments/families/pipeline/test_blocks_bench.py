@@ -8,7 +8,7 @@ from experiments.families.pipeline import bench as module
 from experiments.families.saturated_source import SPEED_UP, SPEED_UPS
 from experiments.timing.bench import Request
 from operators.core.jit import INTERPRETED
-from operators.pipeline.blocks.dominant import PARTS
+from operators.pipeline.blocks.deciding import PARTS
 from operators.running import pinning
 from tests.experiments.families.pipeline.test_pipeline_bench import parametric
 
@@ -68,11 +68,11 @@ def test_one_partitioned_operator_with_most_of_the_work_puts_out_what_the_loop_d
         assert row["valid"] and row["digest"] == row["oracle_digest"], row["invalid_reason"]
         # In parts its outputs leave by a segment of their own.
         segments = ["1 stateless", "2 partitioned stateful", "3 output"]
-        in_parts = bench._parts == (PARTS, (1,))
+        in_parts = bench._decision[:2] == (PARTS, (1,))
         assert list(row["operator_seconds"]) == segments[: 3 if in_parts else 2]
         assert in_parts == (parts == 4) or parts == 0
         # What a trial decided stays so for the next run.
-        decided = bench._parts
-        assert bench.run(Request(0.02))["valid"] and bench._parts is decided
+        decided = bench._decision
+        assert bench.run(Request(0.02))["valid"] and bench._decision is decided
     work = parametric(form="blocks", work_us=3)._source.parameters
     assert work.products == work.following
