@@ -126,6 +126,9 @@ svg text.on { fill: #fff; font-size: .65rem; font-weight: 700; }
 .notebook { max-width: 60rem; } .notebook .anchor-link { display: none; }
 details { margin: .5rem 0; } summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
 .scroll { overflow-x: auto; max-width: 100%; }
+@media (max-width: 48rem) { .answers thead { display: none; }
+  .answers tr, .answers td { display: block; } .answers td { border: 0; padding: .1rem 0; }
+  .answers tr { border-top: 1px solid var(--line); padding: .5rem 0; } }
 table { border-collapse: collapse; font-size: .86rem; width: 100%;
   font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .3rem .7rem .3rem 0; vertical-align: top;

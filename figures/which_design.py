@@ -111,7 +111,7 @@ def section(pages: Sequence[PageData]) -> str:
         return ""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in HEAD)
     table = (
-        f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
+        f'<div class="scroll" tabindex="0"><table class="answers"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
     return page.section(PLACE, TITLE, f"<p>{escape(INTRODUCTION)}</p>{table}")
