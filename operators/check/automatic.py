@@ -35,7 +35,7 @@ _COMPARE = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
 }  # fmt: skip
 # Functions around a structure, which threads do not run.
-LEFT_OUT = ("make_", "check_", "explain", "_check", "inspect")
+LEFT_OUT = ("make_", "check_", "explain", "_check", "inspect", "footprint")
 KILLED, MISSED, TIMED_OUT, SAME = "killed", "missed", "timed out", "equivalent"
 
 
@@ -180,12 +180,23 @@ def _can_swap(one: ast.stmt, other: ast.stmt) -> bool:
 def _commute(one: ast.stmt, other: ast.stmt) -> bool:
     """Return whether two statements surely do the same in either order.
 
-    They use other names than those the other one sets, and at most one of them reaches memory.
+    They use other names than those the other one sets; and at most one of them reaches memory, or
+    both do by plain accesses alone, and neither writes what the other one may access.
     """
     (read, written), (read_too, written_too) = map(_names_of, (one, other))
     if written & (read_too | written_too) or written_too & read:
         return False
-    return not (_reaches_memory(one) and _reaches_memory(other))
+    if not (_reaches_memory(one) and _reaches_memory(other)):
+        return True
+    here, there = _cells_of(one), _cells_of(other)
+    if here is None or there is None:
+        return False
+    return all(
+        _apart(cell, other_cell)
+        for cell, writes in here
+        for other_cell, writes_too in there
+        if writes or writes_too
+    )
 
 
 def _names_of(statement: ast.stmt) -> tuple[set[str], set[str]]:
@@ -203,6 +214,41 @@ def _reaches_memory(statement: ast.stmt) -> bool:
         or (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
         for node in ast.walk(statement)
     )
+
+
+def _cells_of(statement: ast.stmt) -> list[tuple[tuple[str, ast.expr], bool]] | None:
+    """Return the elements of arrays that a statement accesses, and whether it writes them.
+
+    None, if it reaches memory in another way as well.
+    """
+    found = []
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Subscript):
+            cell, writes = (node.value, node.slice), isinstance(node.ctx, ast.Store)
+            writes = writes or isinstance(statement, ast.AugAssign) and node is statement.target
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "peek":
+            cell, writes = (node.args[0], node.args[1]), False
+        elif isinstance(node, ast.Call) or (
+            isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        ):
+            return None
+        else:
+            continue
+        found.append(((ast.unparse(cell[0]), cell[1]), writes))
+    return found
+
+
+def _apart(one: tuple[str, ast.expr], other: tuple[str, ast.expr]) -> bool:
+    """Return whether two elements surely are not the same: arrays have no words in common."""
+    if one[0] != other[0]:
+        return True
+    constant = all(
+        name.id.isupper()
+        for index in (one[1], other[1])
+        for name in ast.walk(index)
+        if isinstance(name, ast.Name)
+    )
+    return constant and ast.unparse(one[1]) != ast.unparse(other[1])
 
 
 def _of_expressions(source: _Text, function: str, root: ast.AST) -> Iterator[Automatic]:

@@ -1,0 +1,19 @@
+"""Modules around kernels that no thread of a program runs: the ordinary tests judge them."""
+
+_COMPILING = "compiles a kernel, or finds it again; programs run interpreted"
+_FINDING = "finds and describes what there is, before there are threads"
+_MACHINE_CODE = "does nothing interpreted, or the same by other means"
+
+ELSEWHERE = {
+    **{
+        f"operators.core.{module}": _COMPILING
+        for module in ("c_library", "inside_numba.lowering", "jit", "kernel_keys", "sources")
+    },
+    **{
+        f"operators.core.{module}": _MACHINE_CODE
+        for module in ("chosen_lanes", "noise", "prefetch", "user_functions")
+    },
+    "operators.contract": _FINDING,
+    "operators.declaring": _FINDING,
+    "operators.registry": _FINDING,
+}
