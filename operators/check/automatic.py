@@ -226,8 +226,8 @@ def _cells_of(statement: ast.stmt) -> list[tuple[tuple[str, ast.expr], bool]] | 
         if isinstance(node, ast.Subscript):
             cell, writes = (node.value, node.slice), isinstance(node.ctx, ast.Store)
             writes = writes or isinstance(statement, ast.AugAssign) and node is statement.target
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "peek":
-            cell, writes = (node.args[0], node.args[1]), False
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("peek", "poke"):
+            cell, writes = (node.args[0], node.args[1]), node.func.id == "poke"
         elif isinstance(node, ast.Call) or (
             isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
         ):

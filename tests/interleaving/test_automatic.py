@@ -90,6 +90,8 @@ def test_two_statements_are_swapped_with_their_indentation():
         ("x = peek(state, word)\n    y = state[word]", 0),
         ("x = peek(state, word)\n    state[word] += 1", 1),
         ("x = peek(state, word)\n    y = f(word)", 1),
+        ("poke(self, word, 1)\n    poke(state, word, 1)", 0),
+        ("poke(state, word, 1)\n    y = peek(state, 3)", 1),
         ("self.x = 1\n    self.y = 2", 1),
     ],
 )
