@@ -22,6 +22,8 @@ from operators.contract import (
     TIMESTAMP_LIMIT,
 )
 
+# More tables than there are.
+NO_END = 1_000
 # Tables of a W-Hive besides the winsets in reach (invariant 5 of `operators.aggregation.w_hive`).
 SPARE_PLACES = 3
 NOT_FOUND = -1
@@ -160,6 +162,10 @@ class WHiveSpecification:
     def excuse(self, call: Any, beside: Sequence[Any]) -> tuple[int, int]:
         """Return FULL, and how many tables other streams may have claimed meanwhile."""
         return FULL, sum(other.name == "add" for other in beside) * (self._windows + 1)
+
+    def out_of_date(self, name: str) -> tuple[int, int] | None:
+        """Return FULL with any number of tables taken, since the tuple's time is published."""
+        return (FULL, NO_END) if name == "add" else None
 
     def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
         """Perform a call; False when `answer` is wrong."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from operators.check.history import HistoryOperation
 from operators.check.linearizability import explain, find_order, find_order_after
 from operators.check.machine import Machine
-from operators.check.scenario import Failure, Scenario, first_word
+from operators.check.scenario import Failure, Scenario, Specification, first_word
 from operators.check.shared_memory import THREAD_MASK, settle
 from operators.check.weak_memory import WeakMachine
 
@@ -59,21 +59,18 @@ class Judge:
 
     def _judge_answers(self, machine: Machine, history: list[HistoryOperation]) -> None:
         """Judge the answers, each history once."""
-        declines = self.scenario.declines if self.buffered else ()
+        specification = self.scenario.specification()
         if isinstance(machine, WeakMachine):
             # In the order in which the calls ended, as `ended_before` has them.
-            kept = [
-                n for n, o in enumerate(machine.history) if first_word(o.answer) not in declines
-            ]
-            calls = [machine.history[number] for number in kept]
+            judged = self._judged(specification, machine.history)
+            kept, calls = list(judged), list(judged.values())
             before = tuple(machine.ended_before(number, kept) for number in kept)
             key = (*((o.thread, o.name, o.arguments, o.answer) for o in calls), before)
         else:
-            calls = [o for o in history if first_word(o.answer) not in declines]
+            calls = list(self._judged(specification, history).values())
             before, key = None, tuple(calls)
         if key in self.histories:
             return
-        specification = self.scenario.specification()
         if before is None:
             order = find_order(calls, specification)
         else:
@@ -84,6 +81,26 @@ class Judge:
                 f"no sequential order explains these answers:\n{explain(calls)}",
             )
         self.histories.add(key)
+
+    def _judged(
+        self, specification: Specification, history: Sequence[HistoryOperation]
+    ) -> dict[int, HistoryOperation]:
+        """Return the calls to be judged by their numbers, with the answers to be judged.
+
+        Where stores are late, calls that declined are left out, unless the specification says what
+        they left behind (``out_of_date``).
+        """
+        declines = self.scenario.declines if self.buffered else ()
+        left_behind = getattr(specification, "out_of_date", None)
+        found = {}
+        for number, each in enumerate(history):
+            answer = each.answer
+            if first_word(answer) in declines:
+                answer = left_behind(each.name) if left_behind is not None else None
+                if answer is None:
+                    continue
+            found[number] = each._replace(answer=answer)
+        return found
 
     def judge_rest(self, machine: Machine) -> None:
         """Judge the words while no thread is inside a call, each state once.

@@ -75,7 +75,9 @@ class Scenario:
     declines : frozenset
         Answers (or first words of one) of calls that did nothing. With store buffers such an answer
         may be out of date: each of two threads can miss the other's last store (store buffering).
-        These answers are then left out of the history.
+        These calls are then left out of the history, unless the specification has a method
+        ``out_of_date(name)`` that returns the answer by which it knows what such a call of that
+        name left behind all the same, rather than None.
     deep : bool
         Whether only ``--deep`` runs it.
     schedules : float

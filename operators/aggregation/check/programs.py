@@ -7,6 +7,7 @@ threads with two preemptions find races that would take three.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from operators.aggregation.plan import AggregationPlan, make_plan
@@ -42,6 +43,8 @@ class AggregationProgram(NamedTuple):
     retry : bool
         Whether calls that answer FULL or NOT_READY are repeated until they do not.
     deep : bool
+    schedules : float
+        As in `Scenario`.
     """
 
     name: str
@@ -58,6 +61,7 @@ class AggregationProgram(NamedTuple):
     needs: str = ""
     retry: bool = False
     deep: bool = False
+    schedules: float = math.inf
 
     def plan(self) -> AggregationPlan:
         """Return the plan of the query."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from operators.aggregation.check import dimensions
 from operators.aggregation.check.programs import INPUTS, PROGRAMS, AggregationProgram
 from operators.aggregation.family import AggregationOperations
 from operators.aggregation.plan import AggregationPlan
@@ -50,10 +51,18 @@ def scenarios(variant: Variant) -> list[Scenario]:
     """
     return [
         _scenario(variant, program)
-        for program in PROGRAMS[variant.operations.counts_tuples]
+        for program in (
+            *PROGRAMS[variant.operations.counts_tuples],
+            *dimensions.derived_programs(variant),
+        )
         if program.function in variant.operations.functions
         and program.needs in ("", *(parameter.name for parameter in variant.parameters))
     ]
+
+
+def uncovered(variant: Variant) -> list[str]:
+    """Return what no derived program of an aggregate has, with the reasons."""
+    return dimensions.uncovered(variant)
 
 
 def settings(variant: Variant, program: AggregationProgram) -> dict[str, int | str]:
@@ -102,6 +111,7 @@ def _scenario(variant: Variant, program: AggregationProgram) -> Scenario:
         retry=WAITS if program.retry else frozenset(),
         declines=WAITS,
         deep=program.deep,
+        schedules=program.schedules,
     )
 
 

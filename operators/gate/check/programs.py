@@ -1,8 +1,6 @@
 """Programs of gates: the calls that they are made of, and those that a table of dimensions gives.
 
-A program that somebody writes shows a fault that somebody thought of. `derived_programs` makes
-programs from `DIMENSIONS` instead: few of them, in which every pair of values occurs.
-`uncovered` says which values a gate cannot have, and why.
+`derived_programs` makes programs from `DIMENSIONS` (`operators.check.derived`).
 
 With ``ahead`` 17 every second node of a source may be short although there are two levels; with a
 smaller one all nodes are tall.
@@ -13,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from operators.check.pairwise import cover
+from operators.check import derived
 from operators.check.scenario import Call
 
 SOURCES = 2
@@ -92,7 +90,7 @@ _TIMES = {"apart": ((11, 14), (12, 13), (12,)), "ties": ((15, 15), (15, 15), (15
 
 
 def derived_programs(readers: int, parameters: Collection[str]) -> list[GateProgram]:
-    """Return a pairwise cover of the dimensions, for a gate with these parameters.
+    """Return programs of the dimensions, for a gate with these parameters.
 
     Parameters
     ----------
@@ -100,31 +98,23 @@ def derived_programs(readers: int, parameters: Collection[str]) -> list[GateProg
         The most readers that the gate takes, 2 for any number.
     parameters : collection of str
     """
-    values = {
-        name: [value for value in given if not _missing(name, value, readers, parameters)]
-        for name, given in DIMENSIONS.items()
-    }
-    return [_program(case) for case in cover(values, seed=3)]
+    return [_program(case) for case in derived.cases(DIMENSIONS, _missing(readers, parameters))]
 
 
 def uncovered(readers: int, parameters: Collection[str]) -> list[str]:
     """Return the values that no program of a gate has, with the reasons."""
-    found = []
-    for name, given in DIMENSIONS.items():
-        for value in given:
-            reason = _missing(name, value, readers, parameters)
-            if reason:
-                found.append(f"{name} {value}: {reason}")
-    return found
+    return derived.uncovered(DIMENSIONS, _missing(readers, parameters))
 
 
-def _missing(name: str, value: Any, readers: int, parameters: Collection[str]) -> str:
-    """Return why a gate has no such value, or nothing."""
-    if (name, value) == ("reading", "twice") and readers == 1:
-        return "the gate takes one reader"
-    if (name, value) == ("levels", 2) and "levels" not in parameters:
-        return "the gate has no levels"
-    return ""
+def _missing(readers: int, parameters: Collection[str]) -> derived.Missing:
+    def missing(name: str, value: Any) -> str:
+        if (name, value) == ("reading", "twice") and readers == 1:
+            return "the gate takes one reader"
+        if (name, value) == ("levels", 2) and "levels" not in parameters:
+            return "the gate has no levels"
+        return ""
+
+    return missing
 
 
 def _program(case: Mapping[str, Any]) -> GateProgram:
@@ -144,7 +134,7 @@ def _program(case: Mapping[str, Any]) -> GateProgram:
     else:
         threads = [left, right, *(reads(2, reader) for reader in range(readers))]
     return GateProgram(
-        "-".join(str(case[name]) for name in DIMENSIONS),
+        derived.name_of(case),
         tuple(thread for thread in threads if thread),
         before,
         ahead=case["ahead"],
