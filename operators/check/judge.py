@@ -119,8 +119,7 @@ class Judge:
             finish, invariants = self.scenario.finish, self.scenario.invariants
             assertions = (invariants and self.assertions.judge, (invariants, machine.original))
             for check, function, arguments in (
-                # Before the structure is drained, too, where that has not been judged at rest.
-                ("invariant", *((None, ()) if self.scenario.rests else assertions)),
+                ("invariant", *(assertions if self.scenario.before_finish else (None, ()))),
                 ("result", finish, (machine.original, history)),
                 ("invariant", *assertions),
             ):
