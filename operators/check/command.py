@@ -177,6 +177,8 @@ def _show(report: suite.Report, with_marks: bool) -> None:
         print(f"  no program has {each}")
     for mark in report.missing_marks:
         print(f"  no schedule passes the mark {mark!r}")
+    for each in report.unwaited:
+        print(f"  no graph of states goes round {each}")
     for each in report.idle_assertions:
         print(f"  on no state could this have failed: {each}")
     if with_marks:

@@ -26,6 +26,7 @@ from pathlib import Path
 from operators import registry
 from operators.check import progress
 from operators.check.assertions import idle
+from operators.check.awaits import waited_in, waits_of
 from operators.check.explore import Explorer
 from operators.check.families import declared_for, scenarios, share_of, uncovered
 from operators.check.pct import random_schedules
@@ -142,6 +143,8 @@ class Report:
         By assertion of the invariants, on how many of these states it could have failed.
     idle_assertions : list of str
         Those that could have failed on none, unless the family declares it.
+    unwaited : list of str
+        Loops that wait for other threads and that no graph of states has gone round.
     blocking : str
         For a blocking variant, a schedule after which stopping a thread stops the others.
     """
@@ -161,6 +164,7 @@ class Report:
     idle_assertions: list[str] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
     uncovered: list[str] = field(default_factory=list)
+    unwaited: list[str] = field(default_factory=list)
     blocking: str = ""
 
 
@@ -297,6 +301,7 @@ def _check_progress(
     variant: Variant, chosen: list[Scenario], size: Size, report: Report, say: Say
 ) -> None:
     graphs = 0
+    waited: set[str] = set()
     # A blocking structure needs one graph that shows it: some programs share no lock.
     picked = chosen if variant.progress == "blocking" else _spread(chosen, size.graphs)
     for scenario in picked:
@@ -313,6 +318,7 @@ def _check_progress(
                 )
                 continue
             graphs += 1
+            waited |= waited_in(graph.turns)
             report.states += len(graph.nodes)
             if variant.progress == "lock-free":
                 progress.check_lock_free(graph)
@@ -322,6 +328,7 @@ def _check_progress(
                 report.blocking = progress.find_blocking(graph) or ""
         except Failure as failure:
             report.findings.append(_found(scenario.name, failure))
+    report.unwaited = sorted(waits_of(variant) - waited)
     if variant.progress == "blocking" and not report.blocking and graphs:
         message = "declared blocking, but no thread that is stopped stops the others"
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))

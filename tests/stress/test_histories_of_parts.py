@@ -237,13 +237,13 @@ def spell_winsets(row, status, out):
 def check_winsets(cell: Cell) -> None:
     def scripts(seed: int) -> list[np.ndarray]:
         chance = random.Random(seed)
-        # Each key is new once, so few tuples make each history, and threads begin with them.
+        # A key is new once, so that histories are short.
         return [
-            script_of(*[(chance.choice((COUNT, COUNT, FIND)), chance.randrange(KEYS))] * 1, *[
-                (chance.choice((COUNT, COUNT, FIND)), chance.randrange(KEYS)) for _ in range(9)
-            ])
+            script_of(
+                *((chance.choice((COUNT, COUNT, FIND)), chance.randrange(KEYS)) for _ in range(10))
+            )
             for _ in range(3)
-        ]  # fmt: skip
+        ]
 
     check(cell, record_winsets, make_winsets, scripts, spell_winsets, TableSpecification)
 
@@ -400,11 +400,13 @@ def spell_worklist(row, status, out):
 def check_worklist(cell: Cell) -> None:
     variant = registry.variant("partition", cell.name)
     record = worklist_kernel(variant)
+    count = 1 if variant.threads["producer"] == "one" else 2
     tuples = 8 if INTERPRETED else 24
 
     def run(seed: int) -> list[HistoryOperation]:
         chance = random.Random(seed)
         adds = [(ADD, chance.randrange(PARTITIONS), word, 0, 0, 1) for word in range(tuples)]
+        producers = [script_of(*adds[first::count]) for first in range(count)]
         works = [
             script_of(*[(WORK, worker), (PROCESSED, worker)] * (2 * tuples))
             for worker in range(WORKERS)
@@ -413,7 +415,7 @@ def check_worklist(cell: Cell) -> None:
             variant.operations.make_state(PARTITIONS, WORKERS, CAPACITY),
             aligned_words(WORKERS * LINE_WORDS),
         )
-        scripts = [script_of(*adds), *works]
+        scripts = [*producers, *works]
         history = history_of(scripts, record_of(record, bench, scripts), spell_worklist)
         # A refusal is always right here: a tuple may be with a worker, or on the way.
         return [call for call in history if call.answer not in (FULL, 0)]
