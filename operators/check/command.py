@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from itertools import repeat
+from operator import itemgetter
 from typing import Any
 
 from operators import registry
@@ -30,6 +31,9 @@ from operators.check.scenario import Failure
 from operators.check.schedules import Schedule, parse_schedule
 from operators.check.trace import trace_of
 from operators.contract import UsageError, Variant
+
+# How many of the assertions that could fail on the fewest states are shown.
+FEWEST = 5
 
 
 def run(options: argparse.Namespace) -> int:
@@ -132,7 +136,12 @@ def _sign(report: suite.Report, digest: str) -> None:
 
 def _failed(report: suite.Report, options: argparse.Namespace) -> bool:
     changed = options.mutant or options.replace
-    return bool(report.findings or (report.missing_marks and not changed))
+    return bool(report.findings or (_incomplete(report) and not changed))
+
+
+def _incomplete(report: suite.Report) -> bool:
+    """Return whether the programs miss a branch, or a state that an assertion is about."""
+    return bool(report.missing_marks or report.idle_assertions)
 
 
 def _progress(prefix: str):
@@ -168,16 +177,22 @@ def _show(report: suite.Report, with_marks: bool) -> None:
         print(f"  no program has {each}")
     for mark in report.missing_marks:
         print(f"  no schedule passes the mark {mark!r}")
+    for each in report.unwaited:
+        print(f"  no graph of states goes round {each}")
+    for each in report.idle_assertions:
+        print(f"  on no state could this have failed: {each}")
     if with_marks:
         for mark, schedule in sorted(report.marks.items()):
             print(f"  {mark:<60} {schedule}")
+        for each, states in sorted(report.assertions.items(), key=itemgetter(1))[:FEWEST]:
+            print(f"  on {states} states this could have failed: {each}")
     if report.blocking:
         print(f"  blocking, as declared: after {report.blocking} the others wait for ever")
 
 
 def _show_sum(reports: Sequence[suite.Report]) -> None:
     steps, seconds = sum(r.steps for r in reports), sum(r.seconds for r in reports)
-    found = sum(bool(r.findings or r.missing_marks) for r in reports)
+    found = sum(bool(r.findings or _incomplete(r)) for r in reports)
     print(
         f"{len(reports)} variants, {sum(r.schedules for r in reports)} schedules, {steps} steps in"
         f" {seconds:.0f} s ({steps / seconds:,.0f} steps/s); {found or 'no'} variants failed"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
+from operators.check.assertions import Assertions
 from operators.check.history import HistoryOperation
 from operators.check.linearizability import explain, find_order, find_order_after
 from operators.check.machine import Machine
@@ -29,6 +30,8 @@ class Judge:
     ----------
     histories, states, rests : set
         Those judged and found right: histories, states at the end, and states at rest before it.
+    assertions : Assertions
+        On how many of the states each assertion of the invariants could have failed.
     """
 
     def __init__(self, scenario: Scenario, buffered: bool = False) -> None:
@@ -36,6 +39,7 @@ class Judge:
         self.histories: set[tuple] = set()
         self.states: set[tuple] = set()
         self.rests: set[tuple] = set()
+        self.assertions = Assertions()
 
     def judge(self, machine: Machine) -> None:
         """Judge a run whose threads have all ended.
@@ -118,7 +122,7 @@ class Judge:
         settle(machine.pairs)
         machine.remove()
         try:
-            invariants(machine.original)
+            self.assertions.judge(invariants, machine.original)
         except AssertionError as error:
             raise Failure("invariant", f"at rest between calls, {error}") from error
         finally:
@@ -129,9 +133,12 @@ class Judge:
         settle(machine.pairs)
         machine.remove()
         try:
+            finish, invariants = self.scenario.finish, self.scenario.invariants
+            assertions = (invariants and self.assertions.judge, (invariants, machine.original))
             for check, function, arguments in (
-                ("result", self.scenario.finish, (machine.original, history)),
-                ("invariant", self.scenario.invariants, (machine.original,)),
+                ("invariant", *(assertions if self.scenario.before_finish else (None, ()))),
+                ("result", finish, (machine.original, history)),
+                ("invariant", *assertions),
             ):
                 if function is None:
                     continue

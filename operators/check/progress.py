@@ -31,6 +31,7 @@ from typing import Any
 import greenlet
 import numpy as np
 
+from operators.check.awaits import Position, turned
 from operators.check.explore import Explorer
 from operators.check.machine import Machine
 from operators.check.scenario import Failure, Scenario, raised
@@ -82,6 +83,11 @@ class Graph:
     modules : sequence of modules
         As for `Explorer`.
 
+    Attributes
+    ----------
+    turns : set
+        File and lines of the steps that took a thread back in a loop.
+
     Raises
     ------
     TooManyStates
@@ -99,6 +105,7 @@ class Graph:
         self.machine = Explorer(scenario, "sc", modules).machine
         self.machine.on_rest = None
         self.nodes: list[Node] = []
+        self.turns: set[tuple[str, int, int]] = set()
         self._numbers: dict[Hashable, int] = {}
         self._left: list[tuple[int, int]] = []
         self._make()
@@ -119,6 +126,7 @@ class Graph:
         machine = self.machine
         self._path, self._source = path, source
         self._completed = 0
+        self._stood: list[Position] = []
         self._recent: list[tuple] = [()] * machine.count
         try:
             machine.run(self)
@@ -162,6 +170,8 @@ class Graph:
         step = machine.steps
         if step < len(self._path):
             self._completed = len(machine.history)
+            if step == len(self._path) - 1:
+                self._stood = self._positions(self._path[step])
             return self._path[step], self._end_of_turn(step)
         number = self._arrive(runnable)
         chosen = last if runnable >> last & 1 else following(last, runnable)
@@ -169,6 +179,7 @@ class Graph:
             if thread != chosen and runnable >> thread & 1:
                 self._left.append((number, thread))
         self._source, self._completed = (number, chosen), len(machine.history)
+        self._stood = self._positions(chosen)
         return chosen, step + 1
 
     def _end_of_turn(self, step: int) -> int:
@@ -187,6 +198,9 @@ class Graph:
         if self._source is not None:
             node, thread = self._source
             completed = len(machine.history) > self._completed
+            turn = turned(self._stood, self._positions(thread))
+            if turn is not None:
+                self.turns.add(turn)
             self.nodes[node].following[thread] = number, completed
         if number < len(self.nodes):
             raise _Known
@@ -195,6 +209,18 @@ class Graph:
         path = bytes(map(THREAD_MASK.__and__, machine.epochs))
         self.nodes.append(Node(path, machine.alive, runnable))
         return number
+
+    def _positions(self, thread: int) -> list[Position]:
+        """Return the frames of a thread's production code, the outermost first."""
+        running = self.machine.threads[thread]
+        here = running is greenlet.getcurrent()
+        frame = sys._getframe() if here else running.gr_frame
+        found = []
+        while frame is not None:
+            if not _is_ours(frame.f_code.co_filename):
+                found.append(Position(frame, frame.f_lasti, frame.f_lineno))
+            frame = frame.f_back
+        return found[::-1]
 
     def _key(self) -> Hashable:
         machine = self.machine

@@ -87,6 +87,9 @@ class Scenario:
     rests : bool
         Whether `invariants` hold whenever no thread is inside a call. Else a thread keeps something
         from one call to the next, a lock say, and they are judged at the end alone.
+    before_finish : bool
+        Whether `invariants` are judged at the end before `finish` as well: where they are not judged
+        at rest, and `finish` takes away what they are about.
     """
 
     name: str
@@ -102,6 +105,7 @@ class Scenario:
     deep: bool = False
     schedules: float = math.inf
     rests: bool = True
+    before_finish: bool = False
 
 
 def first_word(answer: Any) -> Any:

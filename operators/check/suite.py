@@ -17,6 +17,7 @@ import ast
 import importlib
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -24,8 +25,10 @@ from pathlib import Path
 
 from operators import registry
 from operators.check import progress
+from operators.check.assertions import idle
+from operators.check.awaits import waited_in, waits_of
 from operators.check.explore import Explorer
-from operators.check.families import scenarios, share_of, uncovered
+from operators.check.families import declared_for, scenarios, share_of, uncovered
 from operators.check.pct import random_schedules
 from operators.check.scenario import Failure, Scenario
 from operators.check.shorten import shorten
@@ -38,6 +41,8 @@ LEAST_SECONDS = 20
 # The most calls of each thread in a graph of states: one call more multiplies the number of
 # states several times.
 MOST_CALLS = 3
+# In a scenarios module: by variant and assertion the reason why it can fail on no state.
+CANNOT_FAIL = "CANNOT_FAIL"
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,12 @@ class Report:
         Values of a table of dimensions that no program has, with the reasons.
     rests : int
         States between calls on which invariants were judged, and states at the end.
+    assertions : dict
+        By assertion of the invariants, on how many of these states it could have failed.
+    idle_assertions : list of str
+        Those that could have failed on none, unless the family declares it.
+    unwaited : list of str
+        Loops that wait for other threads and that no graph of states has gone round.
     blocking : str
         For a blocking variant, a schedule after which stopping a thread stops the others.
     """
@@ -149,8 +160,11 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     marks: dict[str, str] = field(default_factory=dict)
     missing_marks: list[str] = field(default_factory=list)
+    assertions: Counter[str] = field(default_factory=Counter)
+    idle_assertions: list[str] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
     uncovered: list[str] = field(default_factory=list)
+    unwaited: list[str] = field(default_factory=list)
     blocking: str = ""
 
 
@@ -201,6 +215,9 @@ def check_variant(
             _check_progress(variant, chosen, size, report, say)
         reached = set(report.marks)
         report.missing_marks = sorted(marks_of(variant) - reached)
+        report.idle_assertions = idle(
+            report.assertions, declared_for(variant, CANNOT_FAIL).get(variant.id, {})
+        )
     report.seconds = time.perf_counter() - started
     return report
 
@@ -215,6 +232,7 @@ def _add(report: Report, explorer: Explorer, lengths: dict[str, tuple[int, int]]
     report.steps += tally.steps
     if explorer.scenario.invariants is not None:
         report.rests += len(explorer.judge.rests) + len(explorer.judge.states)
+        report.assertions.update(explorer.judge.assertions.counts)
     for mark, (turns, steps, schedule) in tally.marks.items():
         if mark not in lengths or (turns, steps) < lengths[mark]:
             lengths[mark] = turns, steps
@@ -283,6 +301,7 @@ def _check_progress(
     variant: Variant, chosen: list[Scenario], size: Size, report: Report, say: Say
 ) -> None:
     graphs = 0
+    waited: set[str] = set()
     # A blocking structure needs one graph that shows it: some programs share no lock.
     picked = chosen if variant.progress == "blocking" else _spread(chosen, size.graphs)
     for scenario in picked:
@@ -299,6 +318,7 @@ def _check_progress(
                 )
                 continue
             graphs += 1
+            waited |= waited_in(graph.turns)
             report.states += len(graph.nodes)
             if variant.progress == "lock-free":
                 progress.check_lock_free(graph)
@@ -308,6 +328,7 @@ def _check_progress(
                 report.blocking = progress.find_blocking(graph) or ""
         except Failure as failure:
             report.findings.append(_found(scenario.name, failure))
+    report.unwaited = sorted(waits_of(variant) - waited)
     if variant.progress == "blocking" and not report.blocking and graphs:
         message = "declared blocking, but no thread that is stopped stops the others"
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))

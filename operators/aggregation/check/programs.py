@@ -177,6 +177,21 @@ OF_INPUT = (
         needs=_HIVE,
     ),
     AggregationProgram(
+        "one-bucket-deferred",
+        (adds(0, (0, ONE_BUCKET[0])), adds(1, (0, ONE_BUCKET[1]), (0, ONE_BUCKET[0]))),
+        (*adds(0, *((0, ONE_BUCKET[0]),) * 2), *adds(1, *((0, ONE_BUCKET[1]),) * 2)),
+        keys=KEYS_IN_BUCKETS,
+        winsets_ahead=3,
+        needs="deferred",
+    ),
+    AggregationProgram(
+        "one-bucket-of-panes",
+        (adds(0, (0, ONE_BUCKET[0]), (3, 1)), adds(1, (0, ONE_BUCKET[1]), (3, ONE_BUCKET[0]))),
+        keys=KEYS_IN_BUCKETS,
+        winsets_ahead=3,
+        needs="panes_ahead",
+    ),
+    AggregationProgram(
         "largest",
         (adds(0, (0, 1, 5), (0, 1, 9)), adds(1, (0, 1, 7))),
         function="max",
@@ -286,6 +301,12 @@ OF_UPDATE = (
         "updates-and-output",
         (updates(0, 4), (*updates(1, 3), *processes(2))),
         (*_LOADED, *updates(0, 1), *updates(1, 1)),
+    ),
+    AggregationProgram(
+        "one-bucket",
+        (updates(0, 2), updates(1, 2)),
+        (*adds(0, (0, ONE_BUCKET[0]), (0, ONE_BUCKET[1])), *closes(0, 1)),
+        keys=KEYS_IN_BUCKETS,
     ),
     # The first tuple of a key is the first in the total order, whichever thread is faster.
     AggregationProgram(

@@ -242,6 +242,7 @@ def _scenario(variant: Variant, program: GateProgram) -> Scenario:
         schedules=program.schedules,
         # A batch is filled by plain code, before the first step of a call.
         rests="batch" not in given,
+        before_finish="batch" in given,
     )
 
 

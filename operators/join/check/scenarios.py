@@ -49,10 +49,13 @@ class _Arriving(NamedTuple):
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of a join of one thread."""
     long = tuple(Call(ARRIVE, (n % 2, 5 * n % 11)) for n in range(20))
+    # Leaves of several entries, and separators above them.
+    many = tuple(Call(ARRIVE, (n % 2, 7 * n % 64)) for n in range(90))
     pair = (Call(ARRIVE, (0, 4)), Call(ARRIVE, (0, 5))), (Call(ARRIVE, (1, 5)),)
     return [
         _scenario(variant, "two-streams", pair, 1),
         _scenario(variant, "sliding", (long,), 3),
+        _scenario(variant, "several-leaves", (many,), 32),
     ]
 
 
