@@ -55,10 +55,10 @@ def test_each_repetition_is_a_job_of_its_own():
 
 
 def test_peers_add_their_jobs_and_change_no_other():
-    asked = ("--forceall", "--config", "profile=laptop", "paper=pim_tree,streamcloud")
+    asked = ("--forceall", "--config", "profile=laptop", "paper=pim_tree,ordered_processing")
     without, beside = jobs(*asked), jobs(*asked, "peers=arrow")
     more = {rule: count for rule, count in beside.items() if rule not in without}
-    # A paper that compares nothing with peers has no figure of them.
+    # A paper whose work none of the peers can do has no figure of them.
     repetitions = profiles.load("laptop").repetitions
     assert more == {"measure_peers_pim_tree": repetitions, "peers_pim_tree": 1}
     assert {rule: count for rule, count in beside.items() if rule in without} == {
@@ -68,15 +68,16 @@ def test_peers_add_their_jobs_and_change_no_other():
 
 def test_an_unknown_peer_is_refused():
     refused(
-        "peers=duckbd", "there is no peer 'duckbd'; the peers are: arrow, duckdb, polars, spark"
+        "peers=duckbd",
+        "there is no peer 'duckbd'; the peers are: arrow, duckdb, polars, spark",
     )
 
 
 def test_a_run_whose_papers_compare_nothing_with_peers_is_refused():
-    done = planned("--config", "paper=streamcloud", "peers=arrow")
+    done = planned("--config", "paper=ordered_processing", "peers=arrow")
     lines = [line for line in done.stderr.splitlines() if line.startswith("millrace: ")]
     assert done.returncode == 2 and len(lines) == 1
-    assert "streamcloud has nothing to compare with arrow; leave PEERS out, or take" in lines[0]
+    assert "ordered_processing has nothing to compare with arrow; leave PEERS out" in lines[0]
 
 
 def test_what_was_interrupted_as_its_data_were_made_is_measured_all_the_same(tmp_path):
