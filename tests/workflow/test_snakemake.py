@@ -69,7 +69,7 @@ def test_peers_add_their_jobs_and_change_no_other():
 def test_an_unknown_peer_is_refused():
     refused(
         "peers=duckbd",
-        "there is no peer 'duckbd'; the peers are: arrow, duckdb, polars, spark",
+        "there is no peer 'duckbd'; the peers are: arrow, chdb, duckdb, polars, spark",
     )
 
 

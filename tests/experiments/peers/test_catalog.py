@@ -33,7 +33,7 @@ def test_an_unknown_peer_is_told_what_was_received_what_is_there_and_the_remedy(
     with pytest.raises(UsageError) as found:
         catalog.chosen("arrow,duckbd")
     told = str(found.value)
-    assert "'duckbd'" in told and "arrow, duckdb, polars, spark" in told and "PEERS=" in told
+    assert "'duckbd'" in told and "arrow, chdb, duckdb, polars, spark" in told and "PEERS=" in told
     assert "\n" not in told
 
 
