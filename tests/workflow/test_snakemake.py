@@ -11,6 +11,8 @@ import pytest
 
 from experiments import papers, plan, profiles
 from tests import snakemaking
+from tests.figures.peers_rows import write_rows
+from tests.invented import two, write_raw
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -165,6 +167,22 @@ def test_drawing_what_was_never_measured_is_refused_in_one_line():
     told = [line for line in done.stderr.splitlines() if line.startswith("millrace: ")]
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert len(told) == 1 and "no raw results in results/never/raw" in told[0]
+
+
+def test_what_a_set_has_of_peers_is_drawn_without_their_engines(tmp_path):
+    # As of an import: nobody names peers, and none needs to be installed.
+    folder = tmp_path / "results" / "theirs"
+    write_raw(folder / "raw", two())
+    asked = ("plots", "--directory", str(tmp_path), "--config", "profile=quick", "label=theirs",
+             "paper=multiway_aggregation", "measure=False")  # fmt: skip
+    without = jobs(*asked)
+    write_rows(folder / "peers" / "multiway_aggregation" / "key" / "repetition-1.jsonl")
+    planned.cache_clear()
+    beside = jobs(*asked)
+    assert "peers_multiway_aggregation" not in without
+    assert beside == without | {
+        "peers_multiway_aggregation": 1, "total": without["total"] + 1,
+    }  # fmt: skip
 
 
 def test_a_timed_job_takes_the_whole_machine_and_every_other_a_part():
