@@ -22,7 +22,7 @@ PROFILES := $(filter-out config %.schema,$(basename $(notdir $(wildcard workflow
 PEERS_THERE := $(filter-out __init__,$(basename $(notdir $(wildcard experiments/peers/engines/*.py))))
 PEERS_NAMED = $(subst $(comma), ,$(PEERS))
 PEERS_LOCKED := $(shell sed -n 's/^\([a-z0-9-]*\)==.*/\1/p' requirements-peers.lock)
-EXTRAS = $(if $(filter $(PEERS_LOCKED),$(PEERS_NAMED)),$(VENV)/millrace-peers)
+EXTRAS = $(addprefix $(VENV)/millrace-peer-,$(filter $(PEERS_LOCKED),$(PEERS_NAMED)))
 PAPERS := $(notdir $(patsubst %/figures.py,%,$(wildcard experiments/*/figures.py)))
 
 # A value for the shell, whatever letters it has; and one that Snakemake is to read as text.
@@ -204,8 +204,9 @@ $(COMMAND): $(PACKAGES) pyproject.toml
 	@echo "millrace: ready; the command is $(BIN)/millrace" >&2
 
 # No peer brings or changes a package of requirements.lock. The stamp goes with the environment.
-$(VENV)/millrace-peers: requirements-peers.lock $(PACKAGES)
-	@echo "millrace: installing what peers need, about 0.2 GB" >&2
+$(VENV)/millrace-peer-%: requirements-peers.lock $(PACKAGES)
+	@echo "millrace: installing what the peer $* needs, up to 0.2 GB to fetch" >&2
+	@awk '/^[a-z]/ { needed = /^$*[=-]/ } needed' requirements-peers.lock > $@.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
-	   --require-hashes -r requirements-peers.lock
+	   --require-hashes -r $@.lock
 	@touch $@

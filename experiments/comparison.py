@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from experiments import papers, plan, profiles
-from experiments.judging import belonging, changes, claims, findings
+from experiments.judging import belonging, changes, claims, findings, peer_changes
 from experiments.judging.badges import interval_text, shortened
 from experiments.judging.belonging import Doubt
 from experiments.judging.changes import (
@@ -160,18 +160,20 @@ def compare(before: ResultSet, after: ResultSet, across: bool = False) -> Compar
             " to compare them all the same"
         )
     rows = _by_paper(before), _by_paper(after)
-    found = changes.changes(*rows, changes.wider(*floors))
+    wider = changes.wider(*floors)
+    found = changes.changes(*rows, wider)
     if not any(each.before is not None and each.after is not None for each in found):
         raise UsageError(
             f"{before.name} and {after.name} have no setting in common, of {len(found)}; compare"
             " sets of one paper and profile"
         )
+    found += peer_changes.changes(before.beside_peers, after.beside_peers, wider)
     return Comparison(
         _about(before, floors[0]),
         _about(after, floors[1]),
         doubts,
         changes.reference_ratio(before.every.rows, after.every.rows),
-        found,
+        sorted(found, key=lambda each: each.severity),
         list(_verdicts(*rows, *floors)),
     )
 

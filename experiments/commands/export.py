@@ -16,7 +16,7 @@ def run(options: argparse.Namespace) -> int:
     output = Path(options.output)
     with opened(options.set) as found:
         label = options.label or label_of(found)
-        about = archives.pack(label, found.files, output, options.overwrite)
+        about = archives.pack(label, found.files, output, options.overwrite, found.peers)
     size = output.stat().st_size
     if options.json:
         print_json({"archive": str(output), "bytes": size, **about})

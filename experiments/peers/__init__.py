@@ -12,6 +12,7 @@ PEERS=duckdb,polars``), and nothing else needs one::
 
 ==================  ================================================================================
 ``engines/<id>``    one module a peer, ending with ``PEER``: a new peer is one new file
+``queries``         the works in SQL for every database, and for data frames
 ``works/<work>``    the input of a kind of work as tables, and the comparison with the oracle
 ``catalog``         finds peers by name, and says how to get one that is not installed
 ``process``         a peer's process, as its parent sees it; ``worker`` is that process

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from experiments.records.audit import overlaps
 from experiments.records.columns import CLOSED
@@ -98,10 +99,18 @@ class Row:
     ended_at: int
 
     def __post_init__(self) -> None:
-        """Refuse a row that is called right and is not."""
+        """Refuse a row that is called right and is not, or has a value of another type."""
+        for name, kind in _types().items():
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"not a row: {name} is {getattr(self, name)!r}")
         wrong = self.digest != self.oracle_digest or self.whole_tps is None
         if self.kind not in (OPERATOR, PEER) or (self.valid and wrong):
             raise ValueError(f"not a row: {self}")
+
+
+@cache
+def _types() -> dict[str, Any]:
+    return get_type_hints(Row)
 
 
 def write(output: str | Path, provenance: Mapping[str, Any], rows: Iterable[Row]) -> Path:

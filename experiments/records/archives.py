@@ -4,11 +4,12 @@ An archive is a tar file, compressed by xz::
 
     LABEL/set.json                                 format, label, profile, machine, digests
     LABEL/raw/GROUP/KEY/repetition-1.jsonl         rows and their provenance, as measured
+    LABEL/peers/PAPER/KEY/repetition-1.jsonl       the same of operators beside peers
 
 It has nothing of the person who measured: of a provenance only the fields of ``KEPT``, and no path,
 host name or user name in a text. Equal sets give equal bytes.
 
-An archive may come from anybody. It is refused as a whole unless each member has one of these two
+An archive may come from anybody. It is refused as a whole unless each member has one of these
 names, is a plain file, has the size and digest that ``set.json`` states, and holds rows that this
 version reads. It is decompressed up to a limit, and nothing is written outside of one new folder.
 """
@@ -30,16 +31,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Any
 
+from experiments.peers import rows as peer_rows
 from experiments.records import results
 from operators.contract import UsageError
 from operators.running.outputs import appearing, to_be_made
 
 # A format that an earlier version of Millrace could not read has another number.
-FORMAT = 1
+FORMAT, WITH_PEERS = FORMATS = (1, 2)
 ABOUT = "set.json"
 SAFE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
-RAW = rf"raw/{SAFE}/{SAFE}/repetition-\d+\.jsonl"
-MEMBER = re.compile(rf"(?P<label>{SAFE})/(?P<path>set\.json|{RAW})")
+ROWS = rf"(?:raw|peers)/{SAFE}/{SAFE}/repetition-\d+\.jsonl"
+MEMBER = re.compile(rf"(?P<label>{SAFE})/(?P<path>set\.json|{ROWS})")
 LABEL = re.compile(SAFE)
 # A row takes some 2 KB, and 100 bytes packed: there is room for some hundred thousand rows.
 MOST_ARCHIVE_BYTES = 1 << 28
@@ -57,7 +59,11 @@ PATH = re.compile(r"(?<![\w.])(?:~[\w-]*)?/(?:[^\s/\"'<>|:;,()]+/)*([^\s/\"'<>|:
 
 
 def pack(
-    label: str, files: Mapping[str, list[Path]], output: Path, overwrite: bool = False
+    label: str,
+    files: Mapping[str, list[Path]],
+    output: Path,
+    overwrite: bool = False,
+    peers: Mapping[str, list[Path]] | None = None,
 ) -> dict:
     """Write a set of results as an archive.
 
@@ -70,13 +76,15 @@ def pack(
         Written whole or not at all.
     overwrite : bool
         Whether a file that exists may be replaced.
+    peers : mapping of str to list of Path, optional
+        Files of operators beside peers by paper, each in a folder that bears its key.
 
     Returns
     -------
     dict
         The content of ``set.json``: ``format``, ``label``, ``profile``, ``size``, ``machine``,
         ``cpu_model``, ``cores``, ``commits``, ``rows`` and ``files``, which gives ``bytes`` and
-        ``sha256`` by name.
+        ``sha256`` by name; with peers also ``peer_rows``.
 
     Raises
     ------
@@ -100,7 +108,17 @@ def pack(
             every.provenances.update(raw.provenances)
             contents[f"raw/{group}/{file.parent.name}/{file.name}"] = _anonymous_lines(file)
     results.one_machine(every)
-    about = _about(label, every, contents)
+    beside: list[peer_rows.Row] = []
+    for paper, measured in sorted((peers or {}).items()):
+        for file in sorted(measured):
+            beside += peer_rows.read([file])[0]
+            contents[f"peers/{paper}/{file.parent.name}/{file.name}"] = _anonymous_lines(file)
+    if others := {row.machine for row in beside} - set(every.machines):
+        raise UsageError(
+            f"peers were measured on the machine {min(others)}, and all else on"
+            f" {every.machines[0]}: remove one of the two"
+        )
+    about = _about(label, every, contents, beside)
     told = json.dumps(about, indent=1, sort_keys=True).encode()
     with to_be_made(output) as target, appearing(target) as partial:
         with lzma.open(partial, "wb", preset=6 | lzma.PRESET_EXTREME) as packed:
@@ -129,9 +147,11 @@ def check_label(label: str) -> str:
     return label
 
 
-def _about(label: str, raw: results.Raw, contents: Mapping[str, bytes]) -> dict[str, Any]:
+def _about(
+    label: str, raw: results.Raw, contents: Mapping[str, bytes], beside: list[peer_rows.Row]
+) -> dict[str, Any]:
     return {
-        "format": FORMAT,
+        "format": WITH_PEERS if beside else FORMAT,
         "label": label,
         "profile": sorted({row["profile"] for row in raw.rows}),
         "size": sorted({row["size"] for row in raw.rows}),
@@ -140,6 +160,7 @@ def _about(label: str, raw: results.Raw, contents: Mapping[str, bytes]) -> dict[
         "cores": min((row["cores"] for row in raw.rows), default=None),
         "commits": sorted({p["commit"] for p in raw.provenances.values() if p.get("commit")}),
         "rows": len(raw.rows),
+        **({"peer_rows": len(beside)} if beside else {}),
         "files": {name: _digest(content) for name, content in contents.items()},
     }
 
@@ -158,7 +179,9 @@ def _anonymous_lines(file: Path) -> bytes:
                 line = {"provenance": kept}
             else:
                 line["invalid_reason"] = _anonymous(line["invalid_reason"])
-                line["settings"] = {k: _anonymous(v) for k, v in line["settings"].items()}
+                # What is measured beside peers has none.
+                for name in {"settings"} & line.keys():
+                    line[name] = {k: _anonymous(v) for k, v in line[name].items()}
             lines.append(json.dumps(line, allow_nan=False))
     return "".join(f"{line}\n" for line in lines).encode()
 
@@ -311,10 +334,10 @@ def _checked_about(archive: Path, label: str, content: bytes) -> dict[str, Any]:
         number = about["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _refused(archive, f"its {ABOUT} is none of Millrace") from None
-    if number != FORMAT:
+    if number not in FORMATS:
         raise UsageError(
-            f"{archive} has format {number}, and this version of Millrace reads {FORMAT}: take the"
-            " version that wrote it, or ask for an export of this one"
+            f"{archive} has format {number}, and this version of Millrace reads {FORMAT} and"
+            f" {WITH_PEERS}: take the version that wrote it, or ask for an export of this one"
         )
     listed = about.get("files")
     if about.get("label") != label or not isinstance(listed, dict) or not listed:
@@ -325,18 +348,28 @@ def _checked_about(archive: Path, label: str, content: bytes) -> dict[str, Any]:
 def _check_rows(archive: Path, about: Mapping[str, Any], folder: Path) -> None:
     """Refuse files whose rows this version cannot read, or that are not as stated."""
     raw = results.Raw([])
+    beside: list[peer_rows.Row] = []
     for path in about["files"]:
         try:
+            kind, paper, *_ = path.split("/")
+            if kind == "peers":
+                own = peer_rows.read([folder / path])[0]
+                if {row.paper for row in own} - {paper}:
+                    raise UsageError("rows of another paper")
+                beside += own
+                continue
             found = results.read(folder / path)
         except UsageError:
             raise _refused(archive, f"{path!r} has rows that this version cannot read") from None
         raw.rows.extend(found.rows)
         raw.provenances.update(found.provenances)
     results.one_machine(raw)
-    if about.get("rows") != len(raw.rows):
+    true = _about(about["label"], raw, {}, beside)
+    if (about.get("rows"), about.get("peer_rows")) != (len(raw.rows), true.get("peer_rows")):
         raise _refused(archive, f"it has other rows than {ABOUT} states")
-    true = _about(about["label"], raw, {})
-    for name in ("profile", "size", "machine", "cpu_model", "cores", "commits"):
+    if not {row.machine for row in beside} <= set(raw.machines):
+        raise _refused(archive, "its peers were measured on another machine than all else")
+    for name in ("format", "profile", "size", "machine", "cpu_model", "cores", "commits"):
         if about.get(name, ...) != true[name]:
             raise _refused(archive, f"its {ABOUT} states another {name} than its rows")
 
@@ -402,5 +435,5 @@ def _added_to(folder: Path) -> bool:
     """Return whether an imported set has raw files that the archive did not bring."""
     listed = json.loads((folder / ABOUT).read_text(encoding="utf-8"))["files"]
     # Also the partial file of a run that is going on.
-    found = folder.glob("raw/*/*/*repetition-*")
+    found = [each for kind in ("raw", "peers") for each in folder.glob(f"{kind}/*/*/*repetition-*")]
     return any(each.relative_to(folder).as_posix() not in listed for each in found)

@@ -217,7 +217,8 @@ SEEN = (
         "integer",
         "B",
         "arrays of the operator's state as they were allocated, without input and driver; of states"
-        " that grow (StreamCloud) their size when the windows have become full",
+        " that grow (StreamCloud) their size when the windows have become full, and on Spark, where"
+        " they are files, the largest of the last batches",
         "where the family does not say, when the run failed, and in rows of earlier versions",
         later=True,
     ),

@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from experiments.peers import rows
+from experiments.peers.rows import Row
 from experiments.records import archives, results
 from experiments.records.results import Raw
 from operators.contract import UsageError
@@ -36,11 +38,14 @@ class ResultSet:
         The name of its folder, or the one that its archive gives.
     files : mapping of str to list of Path
         The raw files of each group, those of one key.
+    peers : mapping of str to list of Path
+        By paper, the files of operators beside peers, those of the last key.
     """
 
     name: str
     label: str
     files: Mapping[str, list[Path]]
+    peers: Mapping[str, list[Path]] = field(default_factory=dict)
 
     @cached_property
     def by_group(self) -> dict[str, Raw]:
@@ -51,6 +56,11 @@ class ResultSet:
     def every(self) -> Raw:
         """The content of all files; two groups may contain one setting."""
         return _joined(self.by_group.values())
+
+    @cached_property
+    def beside_peers(self) -> list[Row]:
+        """The rows of operators and peers that took turns."""
+        return rows.read(file for files in self.peers.values() for file in files)[0]
 
     def of_groups(self, groups: Collection[str]) -> Raw:
         """Return the content of some groups, where no two files contain the same point.
@@ -65,12 +75,12 @@ class ResultSet:
 
 
 def _joined(each: Iterable[Raw]) -> Raw:
-    rows: list[dict[str, Any]] = []
+    every: list[dict[str, Any]] = []
     provenances: dict[str, dict[str, Any]] = {}
     for raw in each:
-        rows.extend(raw.rows)
+        every.extend(raw.rows)
         provenances |= raw.provenances
-    return Raw(rows, provenances)
+    return Raw(every, provenances)
 
 
 def fullest(files: Iterable[Path], current: str | None = None) -> list[Path]:
@@ -96,6 +106,12 @@ def fullest(files: Iterable[Path], current: str | None = None) -> list[Path]:
         return key.name == current, len(found[key]), _newest(found[key])
 
     return sorted(found[max(found, key=rank)])
+
+
+def latest(files: Iterable[Path]) -> list[Path]:
+    """Return the files of the key that was measured last, sorted; empty for none."""
+    found = _by_key(files)
+    return sorted(max(found.values(), key=_newest)) if found else []
 
 
 def _by_key(files: Iterable[Path]) -> dict[Path, list[Path]]:
@@ -128,7 +144,7 @@ def opened(name: str) -> Iterator[ResultSet]:
     with TemporaryDirectory() as folder:
         about = archives.unpack(path, Path(folder, "set"))
         found = _in_folder(name, Path(folder, "set"), commit)
-        yield ResultSet(name, about["label"], found.files)
+        yield replace(found, label=about["label"])
 
 
 def last_two(name: str) -> tuple[ResultSet, ResultSet]:
@@ -206,7 +222,19 @@ def _in_folder(name: str, folder: Path, commit: str | None) -> ResultSet:
         raise UsageError(f"{name}: nothing was measured at that commit; its rows are of: {there}")
     if not files:
         raise UsageError(f"{folder} has no raw results: measure some first, with make figures")
-    return ResultSet(name, folder.resolve().name, files)
+    return ResultSet(name, folder.resolve().name, files, _beside_peers(folder, commit))
+
+
+def _beside_peers(folder: Path, commit: str | None) -> dict[str, list[Path]]:
+    """Return the files of each paper measured beside peers, of a commit if one is given."""
+    found: dict[str, list[Path]] = {}
+    for paper in sorted(folder.glob("peers/*")):
+        every = list(paper.glob("*/repetition-*.jsonl"))
+        if commit is not None:
+            every = [each for each in every if (_commit_of(each) or "").startswith(commit)]
+        if chosen := latest(every):
+            found[paper.name] = chosen
+    return found
 
 
 def _commit_of(file: Path) -> str | None:

@@ -88,11 +88,14 @@ class Ran(NamedTuple):
         Whether rows come in total order, or in any.
     progress : sequence of dict
         Spark's progress report of each batch; empty if there are none.
+    state_bytes : int or None
+        Of the instances' states, the largest of the last batches; None where it is unknown.
     """
 
     read: Callable[[], Outputs]
     in_order: bool
     progress: tuple[Mapping[str, Any], ...] = ()
+    state_bytes: int | None = None
 
 
 class MicroBatchOperations(NamedTuple):

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 def run(session: SparkSession, work: Work) -> Ran:
     """Run a plan over the stream of chunks, until all are read."""
     # Imported late: listing the variants need not load Arrow.
+    from operators.streamcloud.carriers.spark.epochs import states_of
+    from operators.streamcloud.carriers.spark.state_files import StateFiles
     from operators.streamcloud.carriers.spark.stream import run_stream
 
     job = job_of(work)
-    return left_by(job, tuple(run_stream(job)))
+    ran = left_by(job, tuple(run_stream(job)))
+    return ran._replace(state_bytes=StateFiles(states_of(job)).largest_bytes())
 
 
 VARIANT = Variant(

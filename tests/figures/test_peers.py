@@ -6,6 +6,8 @@ import matplotlib
 import pandas as pd
 import pytest
 
+from experiments import papers
+from experiments.peers import catalog
 from figures import cells, style
 from figures.files import KINDS
 from figures.peers import BLOCKS, draw, notes_of, points_of, table_of, write_peers
@@ -67,6 +69,15 @@ def test_no_text_lies_on_another():
             peer("duckdb", "A database of a long name", 1, 1e8, **other)]  # fmt: skip
     for rows in (some(), [*some(), *more], more[:1], [peer("spark", "Spark", 1, 4e7)]):
         assert overlaps(drawn(rows)) == []
+
+
+@pytest.mark.parametrize("paper", papers.paper_names())
+def test_titles_of_each_paper_fit(paper):
+    rows = [
+        row("mq", 1, 3e4, comparison=each.id, title=each.title)
+        for each in catalog.comparisons_of(paper)
+    ]
+    assert overlaps(drawn(rows)) == []
 
 
 def test_without_a_valid_run_it_says_so():

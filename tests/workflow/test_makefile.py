@@ -38,7 +38,7 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
         ("REPETITIONS=many", "REPETITIONS=many cannot be; it may be a whole number of at least 1"),
         (
             "PEERS=duckbd",
-            "there is no peer 'duckbd'; the peers are: arrow duckdb polars spark; name",
+            "there is no peer 'duckbd'; the peers are: arrow chdb duckdb polars spark; name",
         ),
         ("PEERS=arrow,nope", "there is no peer 'nope'; the peers are: arrow "),
         ("CORES=0", "CORES=0 cannot be; it may be all or a whole number of at least 1"),
@@ -65,10 +65,13 @@ def test_peers_are_installed_only_where_a_run_names_one_that_needs_it():
     for target in ("setup", "figures", "plots"):
         for named in ("", "PEERS=", "PEERS=arrow,spark"):
             planned = make("--dry-run", assume, target, *filter(None, [named])).stdout
-            assert "requirements-peers.lock" not in planned, (target, named)
+            assert "millrace-peer" not in planned, (target, named)
         planned = make("--dry-run", assume, target, "PEERS=spark,duckdb").stdout
         # Nothing that is there already is changed, and nothing comes without its hash.
-        assert re.search(r"--no-deps[^&]*--require-hashes -r requirements-peers\.lock", planned)
+        assert re.search(
+            r"--no-deps[^&]*--require-hashes -r \.venv/millrace-peer-duckdb\.lock", planned
+        )
+        assert "millrace-peer-polars" not in planned and "millrace-peer-spark" not in planned
     told = shlex.split(planned.splitlines()[-1])
     assert "peers='spark,duckdb'" in told
     assert "peers=" not in make("--dry-run", "figures").stdout

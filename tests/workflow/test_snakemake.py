@@ -11,6 +11,8 @@ import pytest
 
 from experiments import papers, plan, profiles
 from tests import snakemaking
+from tests.figures.peers_rows import write_rows
+from tests.invented import two, write_raw
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,10 +57,10 @@ def test_each_repetition_is_a_job_of_its_own():
 
 
 def test_peers_add_their_jobs_and_change_no_other():
-    asked = ("--forceall", "--config", "profile=laptop", "paper=pim_tree,streamcloud")
+    asked = ("--forceall", "--config", "profile=laptop", "paper=pim_tree,ordered_processing")
     without, beside = jobs(*asked), jobs(*asked, "peers=arrow")
     more = {rule: count for rule, count in beside.items() if rule not in without}
-    # A paper that compares nothing with peers has no figure of them.
+    # A paper whose work none of the peers can do has no figure of them.
     repetitions = profiles.load("laptop").repetitions
     assert more == {"measure_peers_pim_tree": repetitions, "peers_pim_tree": 1}
     assert {rule: count for rule, count in beside.items() if rule in without} == {
@@ -68,15 +70,16 @@ def test_peers_add_their_jobs_and_change_no_other():
 
 def test_an_unknown_peer_is_refused():
     refused(
-        "peers=duckbd", "there is no peer 'duckbd'; the peers are: arrow, duckdb, polars, spark"
+        "peers=duckbd",
+        "there is no peer 'duckbd'; the peers are: arrow, chdb, duckdb, polars, spark",
     )
 
 
 def test_a_run_whose_papers_compare_nothing_with_peers_is_refused():
-    done = planned("--config", "paper=streamcloud", "peers=arrow")
+    done = planned("--config", "paper=ordered_processing", "peers=arrow")
     lines = [line for line in done.stderr.splitlines() if line.startswith("millrace: ")]
     assert done.returncode == 2 and len(lines) == 1
-    assert "streamcloud has nothing to compare with arrow; leave PEERS out, or take" in lines[0]
+    assert "ordered_processing has nothing to compare with arrow; leave PEERS out" in lines[0]
 
 
 def test_what_was_interrupted_as_its_data_were_made_is_measured_all_the_same(tmp_path):
@@ -164,6 +167,22 @@ def test_drawing_what_was_never_measured_is_refused_in_one_line():
     told = [line for line in done.stderr.splitlines() if line.startswith("millrace: ")]
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert len(told) == 1 and "no raw results in results/never/raw" in told[0]
+
+
+def test_what_a_set_has_of_peers_is_drawn_without_their_engines(tmp_path):
+    # As of an import: nobody names peers, and none needs to be installed.
+    folder = tmp_path / "results" / "theirs"
+    write_raw(folder / "raw", two())
+    asked = ("plots", "--directory", str(tmp_path), "--config", "profile=quick", "label=theirs",
+             "paper=multiway_aggregation", "measure=False")  # fmt: skip
+    without = jobs(*asked)
+    write_rows(folder / "peers" / "multiway_aggregation" / "key" / "repetition-1.jsonl")
+    planned.cache_clear()
+    beside = jobs(*asked)
+    assert "peers_multiway_aggregation" not in without
+    assert beside == without | {
+        "peers_multiway_aggregation": 1, "total": without["total"] + 1,
+    }  # fmt: skip
 
 
 def test_a_timed_job_takes_the_whole_machine_and_every_other_a_part():

@@ -10,16 +10,13 @@ def compared(paper):
 
 
 def peers_files(paper):
-    """Return the rows of a paper's peers, one file a repetition; without measuring, those there."""
+    """Return the rows of a paper's peers, a file a repetition; without measuring, the last ones."""
     folder = Path(SET, "peers", paper)
     if MEASURING:
         key = peers_measure.key_of(paper, PROFILE, PEERS, identity_of)
         numbers = range(1, PROFILE.repetitions + 1)
         return [f"{folder}/{key}/repetition-{n}.jsonl" for n in numbers]
-    found = {}
-    for file in sorted(folder.glob("*/repetition-*.jsonl"), key=lambda file: file.stat().st_mtime):
-        found.setdefault(file.parent, []).append(str(file))
-    return list(found.values())[-1] if found else []
+    return list(map(str, sets.latest(folder.glob("*/repetition-*.jsonl"))))
 
 
 def peers_data(paper):
@@ -28,8 +25,8 @@ def peers_data(paper):
     return {role: dataset_of(role) for role in sorted(roles - {None})}
 
 
-# Papers with a figure of peers in this run.
-PEERED = [paper for paper in PAPERS if PEERS and compared(paper)]
+# Papers with a figure of peers in this run: what was measured is drawn whether it is named or not.
+PEERED = [paper for paper in PAPERS if (compared(paper) if PEERS else not MEASURING)]
 PEERS_FILES = {paper: peers_files(paper) for paper in PEERED}
 PEERED = [paper for paper in PEERED if PEERS_FILES[paper]]
 if PEERS and not PEERED:

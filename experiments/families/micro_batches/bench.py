@@ -167,6 +167,7 @@ class MicroBatchBench:
             "whole_tps": self.slice_tuples(0.0) / whole,
             "of_whole_run": False,
             "outputs": found.rows,
+            "state_bytes": ran.state_bytes,
             **self._columns(wall, first, marks, ran, noted, tasks),
             "digest": hexadecimal(found.digest),
             "oracle_digest": hexadecimal(found.oracle),

@@ -64,6 +64,7 @@ from operators.pipeline.state import (
     PASSED_OVER,
     TURNS,
     PipelineState,
+    Sink,
     total_of,
 )
 from operators.running.calibration import products_of
@@ -313,6 +314,27 @@ def timed_serial_run(source: Source, total: int, added_us: float) -> tuple[tuple
     RunFailed
         When an operator's state has no room.
     """
+    sink, seconds = _run_serially(source, total, added_us)
+    return (int(sink.words[COUNT]), int(sink.words[DIGEST])), seconds
+
+
+def serial_rows(source: Source, total: int) -> np.ndarray:
+    """Return the outputs of a serial run in order; raises as ``timed_serial_run``.
+
+    Returns
+    -------
+    int64 array (outputs, words of the last operator)
+    """
+    count, _ = serial_run(source, total)
+    words = input_of(source).pipeline(1).operators[-1].outputs
+    sink, _ = _run_serially(source, total, 0, kept_words=count * words)
+    return sink.kept.reshape(count, words)
+
+
+def _run_serially(
+    source: Source, total: int, added_us: float, kept_words: int = 0
+) -> tuple[Sink, float]:
+    """Return the sink after a serial run, and the seconds."""
     found = input_of(source)
     pipeline = found.pipeline(1)
     # Of the settings only the single partition matters: nothing is queued.
@@ -320,7 +342,15 @@ def timed_serial_run(source: Source, total: int, added_us: float) -> tuple[tuple
     scheduler = registry.variants("pipeline")[0]
     given = {"query": source.query, "partitions": 1, "slots": 2, "added_us": added_us}
     settings = family.resolve(scheduler, given)
-    state = state_of(pipeline, found.records, total, scheduler.id, settings, marker_every=total + 1)
+    state = state_of(
+        pipeline,
+        found.records,
+        total,
+        scheduler.id,
+        settings,
+        marker_every=total + 1,
+        kept_words=kept_words,
+    )
     out = np.zeros(1, dtype=np.int64)
     run, serial = make_serial_loop(Functions(pipeline)), serial_state_of(state)
     begin = now()
@@ -329,7 +359,7 @@ def timed_serial_run(source: Source, total: int, added_us: float) -> tuple[tuple
     if out[0] < 0:
         why = family.failures.get(int(out[0]), f"an operator answered {int(out[0])}")
         raise RunFailed(f"serial run of {source.query}: {why}", int(out[0]))
-    return (int(state.sink.words[COUNT]), int(state.sink.words[DIGEST])), seconds
+    return state.sink, seconds
 
 
 BENCH = PipelineBench

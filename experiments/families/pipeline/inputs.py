@@ -148,10 +148,15 @@ def _q4(folder: Path) -> Input:
     return Input(lambda partitions: q4.make(pages, _users(records)), records)
 
 
+def year_of(records: np.ndarray) -> tuple[int, int]:
+    """Return the first and last second of the year that query 15 asks for."""
+    first = int(records[0, q1.TIME]) // q15.DAY_S * q15.DAY_S + YEAR * YEAR_S
+    return first, first + YEAR_S - 1
+
+
 def _q15(folder: Path) -> Input:
     records, categories = _sales(folder, hours=False), _categories(folder)
-    first = int(records[0, q1.TIME]) // q15.DAY_S * q15.DAY_S + YEAR * YEAR_S
-    return Input(lambda partitions: q15.make(categories, STORE, first, first + YEAR_S - 1), records)
+    return Input(lambda partitions: q15.make(categories, STORE, *year_of(records)), records)
 
 
 _INPUTS = {"q1": _q1, "q2": _q2, "q3": _q3, "q4": _q4, "q15": _q15}

@@ -1,6 +1,6 @@
 """Polars: data frames in memory, queried lazily on several threads.
 
-Windows are aggregated by panes first, and bands joined by buckets, as in ``duckdb``.
+Windows are aggregated by panes first, and bands joined by buckets, as in ``queries.sql``.
 
 ``group_by_dynamic``, the call that Polars has for sliding windows, is not taken: on 400,000 tuples
 panes were as fast (40,000 keys) or fifty times as fast (243 keys), and a peer is to be what
@@ -9,12 +9,14 @@ a careful user gets.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from experiments.peers.catalog import Peer, Query
+from experiments.peers.queries import frames_calls, frames_shop
 
 
 def count_windows(
@@ -88,6 +90,21 @@ def theta_join(tables: Mapping[str, pa.Table], settings: Mapping[str, Any], thre
     return lambda: query.collect().to_arrow
 
 
+def answer(
+    queries: Mapping[str, Callable[..., Any]],
+    tables: Mapping[str, pa.Table],
+    settings: Mapping[str, Any],
+    threads: int,
+) -> Query:
+    """Prepare the query that the settings name."""
+    import polars as pl
+
+    asked = dict(settings)
+    frames = {name: pl.from_arrow(table).lazy() for name, table in tables.items()}
+    query = queries[asked.pop("query")](pl, frames, **asked)
+    return lambda: query.collect().to_arrow
+
+
 PEER = Peer(
     id="polars",
     title="Polars",
@@ -96,6 +113,8 @@ PEER = Peer(
         "windowed_counts": count_windows,
         "band_join": band_join,
         "theta_join": theta_join,
+        "shop_queries": partial(answer, frames_shop.QUERIES),
+        "call_queries": partial(answer, frames_calls.QUERIES),
     },
     form="data frame",
     environment={"POLARS_MAX_THREADS": "{threads}"},

@@ -1,7 +1,7 @@
 """Spark: the batch job of a cluster, here on this machine's cores.
 
-Windows are aggregated by panes first, and bands joined by buckets, as in ``duckdb``. Streaming jobs
-of Spark are among the operators (``streamcloud`` on the backend ``spark``), not among the peers.
+Streaming jobs of Spark are among the operators (``streamcloud`` on the backend ``spark``), not
+among the peers.
 
 The output is a cached data frame, Spark's own form in memory. To hand it over as Arrow is off the
 clock.
@@ -9,53 +9,23 @@ clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from experiments.peers.catalog import Peer, Query
+from experiments.peers.queries.sql import STATEMENTS, Dialect
 
-COUNT_WINDOWS = """
-WITH panes AS (
-    SELECT timestamp DIV {advance} AS pane, key, count(*) AS tuples FROM tuples GROUP BY 1, 2
-)
-SELECT (pane - before) * {advance} AS window_start, key, sum(tuples) AS value
-FROM panes LATERAL VIEW explode(sequence(0L, {panes}L - 1)) AS before
-WHERE pane >= before
-GROUP BY 1, 2
-"""
-
-BAND_JOIN = """
-WITH near AS (
-    SELECT position, x, bucket
-    FROM s LATERAL VIEW
-        explode(array(x DIV {bucket} - 1, x DIV {bucket}, x DIV {bucket} + 1)) AS bucket
-)
-SELECT r.position AS r_position, near.position AS s_position
-FROM r JOIN near ON r.x DIV {bucket} = near.bucket
-WHERE abs(r.x - near.x) <= {half_width}
-  AND near.position - r.position BETWEEN -{window} AND {window} - 1
-"""
-
-TWO_BANDS = """
-WITH near AS (
-    SELECT rank, time, a, b, bucket
-    FROM s LATERAL VIEW
-        explode(array(a DIV {bucket} - 1, a DIV {bucket}, a DIV {bucket} + 1)) AS bucket
-)
-SELECT r.rank AS r_rank, near.rank AS s_rank
-FROM r JOIN near ON r.x DIV {bucket} = near.bucket
-WHERE abs(r.x - near.a) <= {half_width}
-  AND r.y >= near.b - CAST({half_width} AS FLOAT)
-  AND r.y <= near.b + CAST({half_width} AS FLOAT)
-  AND abs(r.time - near.time) <= {span}
-"""
+DIALECT = Dialect(quotient="{0} DIV {1}", each="explode(array({0}))")
 
 
 def _query(
-    statement: str, tables: Mapping[str, pa.Table], settings: Mapping[str, Any], threads: int
+    statement: Callable[..., str],
+    tables: Mapping[str, pa.Table],
+    settings: Mapping[str, Any],
+    threads: int,
 ) -> Query:
     """Load the tables into cached data frames and return a query."""
     from operators.running.spark_session import spark_session
@@ -66,14 +36,14 @@ def _query(
         given = spark.createDataFrame(table).repartition(threads).cache()
         given.count()
         given.createOrReplaceTempView(name)
-    statement = statement.format(**settings)
+    query = statement(DIALECT, **settings)
     kept: list[Any] = []
 
     def run():
         # The previous output is dropped first: a cached plan would be answered from the cache.
         while kept:
             kept.pop().unpersist(blocking=True)
-        kept.append(spark.sql(statement).persist())
+        kept.append(spark.sql(query).persist())
         kept[0].count()
         return kept[0].toArrow
 
@@ -84,10 +54,6 @@ PEER = Peer(
     id="spark",
     title="Spark",
     package="pyspark",
-    work={
-        "windowed_counts": partial(_query, COUNT_WINDOWS),
-        "band_join": partial(_query, BAND_JOIN),
-        "theta_join": partial(_query, TWO_BANDS),
-    },
+    work={work: partial(_query, statement) for work, statement in STATEMENTS.items()},
     form="cached data frame",
 )

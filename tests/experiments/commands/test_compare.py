@@ -9,7 +9,9 @@ import pytest
 
 from experiments.cli import main
 from experiments.judging.changes import MARKS
+from experiments.peers import rows as rows_of_peers
 from experiments.records import results
+from tests.figures import peers_rows
 from tests.invented import PAPER, PROVENANCE, as_in_the_paper, equal_runs, row, two, write_raw
 
 SIX = {"repetitions": 6, "cores": 32}
@@ -199,3 +201,51 @@ def test_of_one_set_the_last_run_is_compared_with_the_run_before(capsys):
     write_raw(results.root() / "a" / "raw", [each | {"key": "cd" * 8} for each in rows])
     status, told = printed(capsys, "a", "--fail-above", "1.1")
     assert status == 1 and "a before" in told.out and "1 worse" in told.out
+
+
+def beside_peers(label, duckdb, version="2.0.1", **changed):
+    """Write what DuckDB and an operator did in turns with it, six processes of one round."""
+    rows = []
+    for n in range(1, 7):
+        own = {"repetition": n, "cores": 32, "started_at": n * 10**12, "ended_at": n * 10**12 + 1}
+        later = {"started_at": n * 10**12 + 2, "ended_at": n * 10**12 + 3}
+        rows.append(peers_rows.row("mq", 1, 1e6, **own))
+        rows.append(peers_rows.peer("duckdb", "DuckDB", 1, duckdb * (1 + n / 1000),
+                                    **{**own, **later, "version": version, **changed}))  # fmt: skip
+    file = results.root() / label / "peers" / PAPER / "key" / "repetition-1.jsonl"
+    rows_of_peers.write(file, peers_rows.PROVENANCE, rows)
+
+
+@pytest.mark.parametrize(
+    ("after", "mark", "told"),
+    [
+        ({"duckdb": 2e6}, "worse", "version 2.0.1 before, 2.1.0 after"),
+        ({"duckdb": 8e6}, "better", "version 2.0.1 before, 2.1.0 after"),
+        ({"duckdb": 4e6, "digest": "bad", **WRONG}, "broken", "window 3 differs"),
+        ({"duckdb": 4e6, "dataset_digest": "cd"}, "other data", "2.1.0"),
+        (None, "only before", ""),
+    ],
+)
+def test_what_was_measured_beside_peers_is_compared_too(capsys, after, mark, told):
+    for label in ("a", "b"):
+        write_set(label, two(**SIX))
+    beside_peers("a", 4e6)
+    if after is not None:
+        beside_peers("b", version="2.1.0", **after)
+    found = of_json(capsys, "a", "b")[1]["changes"]
+    (one,) = [each for each in found if each["variant"] == "duckdb"]
+    assert (one["mark"], one["settings"]) == (mark, "beside peers: k-OI")
+    assert told in one["note"] and one["figures"] == [f"{PAPER} peers"]
+    # The operator ran alike, or was not measured again.
+    others = [each["mark"] for each in found if each["variant"] != "duckdb"]
+    assert others == ([] if after else ["only before"])
+
+
+def test_a_difference_of_peers_within_the_floor_is_none(capsys):
+    for label, rate in (("a", 4e6), ("b", 3.8e6)):
+        write_set(label, two(**SIX), times=1.2)
+        beside_peers(label, rate)
+    every = of_json(capsys, "a", "b", "--all")[1]["changes"]
+    (one,) = [each for each in every if each["variant"] == "duckdb"]
+    assert (one["mark"], one["note"]) == ("cannot tell", "within the noise floor")
+    assert one["times"] > 1.05

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import getpass
+import hashlib
 import io
 import json
 import lzma
+import os
 import platform
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from experiments.peers import rows as peer_rows
 from experiments.records import archives, results
 from experiments.records.archives import pack, take_in, unpack
 from experiments.records.sets import opened
 from operators.contract import UsageError
-from tests.invented import KEY, PROVENANCE, two, write_raw
+from tests.figures.peers_rows import peer, some
+from tests.invented import KEY, MACHINE, PROVENANCE, two, write_raw
 
 HOME = "/home/ada.lovelace/engine"
 
@@ -128,7 +133,7 @@ BAD = {
     "no description": (lambda m: dict(list(m.items())[1:]), "begin with set.json"),
     "no JSON": (lambda m: {**m, "mine/set.json": b"["}, "none of Millrace"),
     "deep JSON": (lambda m: {**m, "mine/set.json": b"[" * 100_000}, "none of Millrace"),
-    "a later format": (lambda m: about_with(m, format=2), "has format 2, .* reads 1"),
+    "a later format": (lambda m: about_with(m, format=3), "has format 3, .* reads 1 and 2"),
     "no file listed": (lambda m: about_with(m, files={}), "lists no file"),
     "other rows": (lambda m: about_with(m, rows=9), "other rows than"),
     "another machine": (lambda m: about_with(m, machine="x"), "another machine than"),
@@ -242,12 +247,12 @@ def test_the_label_of_a_set_that_is_measured_here_is_refused(archive, tmp_path):
 def test_a_set_that_cannot_be_moved_in_leaves_the_former_one(archive, tmp_path, monkeypatch):
     root = tmp_path / "results"
     folder, about = take_in(archive, root)
-    replace = archives.os.replace
+    move = archives.os.replace
 
     def failing(source, target):
         if Path(source).name == "set":
             raise OSError("no space left")
-        replace(source, target)
+        move(source, target)
 
     monkeypatch.setattr(archives.os, "replace", failing)
     with pytest.raises(OSError, match="no space left"):
@@ -264,6 +269,78 @@ def test_what_is_said_of_a_set_must_be_true_of_its_rows(name, archive, tmp_path)
     with pytest.raises(UsageError, match=f"states another {name} than its rows"):
         take_in(archive, tmp_path / "results")
     assert list((tmp_path / "results").iterdir()) == []
+
+
+# --- operators beside peers -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_peers(files, tmp_path):
+    """An archive of the set, and of rows of peers that name the owner."""
+    given = {"id": "p", "cpu_model": "Xeon", "commit": "ab" * 20, "argv": [HOME]}
+    reason = f"no file {HOME}/calls.csv, says difference to lovelace"
+    wrong = {"valid": False, "invalid_reason": reason, "machine": MACHINE}
+    beside = [replace(each, machine=MACHINE) for each in some()]
+    beside.append(peer("slow", "Slow", 9, None, **wrong))
+    key = tmp_path / "set" / "peers" / "multiway_aggregation" / "k2"
+    # Of an earlier key, which is not carried.
+    peer_rows.write(key.with_name("k1") / "repetition-1.jsonl", given, beside[:1])
+    os.utime(key.with_name("k1") / "repetition-1.jsonl", (0, 0))
+    peer_rows.write(key / "repetition-1.jsonl", given, beside)
+    with opened(str(tmp_path / "set")) as found:
+        pack("mine", files, tmp_path / "mine.tar.xz", peers=found.peers)
+    return tmp_path / "mine.tar.xz", beside
+
+
+def test_rows_of_peers_come_back_without_their_owner(with_peers, tmp_path):
+    archive, beside = with_peers
+    content = lzma.decompress(archive.read_bytes())
+    assert [w for w in (HOME, "lovelace", "argv", "difference") if w.encode() in content] == []
+    folder, about = take_in(archive, tmp_path / "results")
+    assert (about["format"], about["rows"], about["peer_rows"]) == (2, 8, len(beside))
+    with opened(str(folder)) as back, opened(str(archive)) as packed:
+        for found in (back, packed):
+            assert [each.whole_tps for each in found.beside_peers] == [
+                each.whole_tps for each in beside
+            ]
+        assert [file.parent.name for file in back.peers["multiway_aggregation"]] == ["k2"]
+    peer_rows.write(folder / "peers" / "pim_tree" / "k" / "repetition-1.jsonl", {"id": "p"}, [])
+    with pytest.raises(UsageError, match="was measured here and stays"):
+        take_in(archive, tmp_path / "results", overwrite=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"paper": "pim_tree"}, "has rows that this version cannot read"),
+        ({"whole_tps": "fast"}, "has rows that this version cannot read"),
+        ({"machine": "other"}, "another machine than all else"),
+        (None, "other rows than"),
+    ],
+)
+def test_rows_of_peers_are_checked_on_the_way_in(with_peers, tmp_path, change, words):
+    members = members_of(with_peers[0])
+    (name,) = (each for each in members if "/peers/" in each)
+    first, *lines = members[name].decode().splitlines()
+    lines = [json.loads(line) | (change or {}) for line in lines[: None if change else -1]]
+    content = "".join(f"{each}\n" for each in (first, *map(json.dumps, lines))).encode()
+    about = json.loads(members["mine/set.json"])
+    about["files"][name.removeprefix("mine/")] = {
+        "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest(),
+    }  # fmt: skip
+    changed = {"mine/set.json": json.dumps(about).encode(), name: content}
+    write_archive(tmp_path / "bad.tar.xz", members | changed)
+    with pytest.raises(UsageError, match=words):
+        unpack(tmp_path / "bad.tar.xz", tmp_path / "back")
+    assert not (tmp_path / "back").exists()
+
+
+def test_peers_of_another_machine_are_not_packed(files, tmp_path):
+    rows = tmp_path / "peers" / "multiway_aggregation" / "k" / "repetition-1.jsonl"
+    peer_rows.write(rows, {"id": "p"}, some())
+    with pytest.raises(UsageError, match="peers were measured on the machine m, and all else on"):
+        pack("mine", files, tmp_path / "out.tar.xz", peers={"multiway_aggregation": [rows]})
+    assert not (tmp_path / "out.tar.xz").exists()
 
 
 @pytest.mark.parametrize("label", ["", "../x", "a/b", "-x", ".x", "x" * 101])

@@ -71,6 +71,22 @@ def test_as_many_versions_are_kept_as_one_says_and_what_they_need(tmp_path):
         assert pack_saved(found) == pack_saved(state(batch))
 
 
+def test_the_largest_state_is_that_of_all_instances_before_the_streams_closed(tmp_path):
+    store = StateFiles(tmp_path)
+    assert store.largest_bytes() == 0
+    folder = written(store, 8)
+    # The window of version 7 is [110, 160): the tuples of batches 5, 6 and 7.
+    needed = ("7.head", "5.segment", "6.segment", "7.segment")
+    one = sum((folder / name).stat().st_size for name in needed)
+    assert store.largest_bytes() == one > 8 * 2 * WINDOW
+    for batch in range(8):
+        store.write(0, 0, batch, state(batch))
+    assert store.largest_bytes() == 2 * one
+    for place, number in ((2, 1), (0, 0)):
+        store.write(place, number, 8, [np.array([8]), Log(160, np.zeros((2, 0), dtype=np.int64))])
+    assert store.largest_bytes() == 2 * one
+
+
 def test_a_batch_that_is_repeated_writes_nothing_anew(tmp_path):
     store = StateFiles(tmp_path)
     folder = written(store, 5)

@@ -75,6 +75,19 @@ class StateFiles:
         """Keep a state as the first one, as if it were behind a batch; errors as in `write`."""
         self._write(place, number, *cut(saved, batch))
 
+    def largest_bytes(self) -> int:
+        """Return the bytes of all instances' states behind one batch, the largest that are kept.
+
+        The last batch closes the streams, and leaves next to nothing; those before it are kept.
+        """
+        found: dict[int, int] = {}
+        for path in self.root.glob(f"*/*/*{HEAD}"):
+            batch = int(path.stem)
+            segments = {*_head_of(path.parent, batch).needed}
+            files = [path, *(path.with_name(f"{each}{SEGMENT}") for each in segments)]
+            found[batch] = found.get(batch, 0) + sum(each.stat().st_size for each in files)
+        return max(found.values(), default=0)
+
     def _write(self, place: int, number: int, head: Head, segment: bytes | None) -> None:
         folder, batch, body = self._folder(place, number), head.number, pack_head(head)
         what = f"batch {batch}, instance {number} of stage {place}"
