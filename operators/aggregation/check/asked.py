@@ -1,4 +1,4 @@
-"""Of modules that the nearest structure hardly reaches: the one whose programs reach most of them."""
+"""Of modules that the nearest structure hardly reaches, the one that reaches most of them."""
 
 ASKED = {
     # It fills cells from shared windows, which no other aggregate does.

@@ -64,5 +64,5 @@ EQUIVALENT = {
     " from_links = links_of(forest, right)": "both only compute a number",
     _BW + "chain walk_inner: swap right, bound = peek(tree.words, link_at(tree, at)), place"
     " last = min(last, offset_of(meta)) -> last = min(last, offset_of(meta))"
-    " right, bound = peek(tree.words, link_at(tree, at)), place": "the second only computes a number",
+    " right, bound = peek(tree.words, link_at(tree, at)), place": "the second computes a number",
 }
