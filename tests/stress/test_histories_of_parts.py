@@ -188,9 +188,7 @@ def check_epochs(cell: Cell) -> None:
         script_of(*[(REPLACE, link, 100 * (link + 1) + n) for n in range(CALLS)])
         for link in range(2)
     ]
-    searchers = [
-        script_of(*[(SEARCH, thread, n % 2) for n in range(CALLS)]) for thread in range(2)
-    ]
+    searchers = [script_of(*[(SEARCH, thread, n % 2) for n in range(CALLS)]) for thread in range(2)]
     scripts = [*replacers, *searchers]
 
     def specify() -> RegistersSpecification:
