@@ -1,8 +1,8 @@
 """On how many states each assertion of the invariants could have failed.
 
-An assertion in a loop over nothing holds whatever the structure does, and so does one about an empty
-collection. The assertions are found in the syntax trees of the functions that run, and of those of
-their modules that these name; nothing is registered.
+An assertion in a loop over nothing holds whatever the structure does, and so does one about an
+empty collection. The assertions are found in the syntax trees of the functions that run, and of
+those of their modules that these name; nothing is registered.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Assertion(NamedTuple):
 
 
 class Assertions:
-    """Runs invariants and counts, by name of assertion, the states on which it could have failed."""
+    """Runs invariants and counts by assertion the states on which it could have failed."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -113,7 +113,9 @@ def idle(counts: Mapping[str, int], declared: Mapping[str, str]) -> list[str]:
     return left + sorted(f"{name} (which has a reason)" for name in declared if counts.get(name))
 
 
-def _with_callees(code: CodeType, names: dict[str, Any], known: set[CodeType]) -> Iterator[CodeType]:
+def _with_callees(
+    code: CodeType, names: dict[str, Any], known: set[CodeType]
+) -> Iterator[CodeType]:
     """Yield code and that of the functions of its module that it names, unless known.
 
     Of other modules those that are called count alone: one name may choose among structures.
@@ -127,16 +129,13 @@ def _with_callees(code: CodeType, names: dict[str, Any], known: set[CodeType]) -
             yield from _with_callees(inner, names, known)
     for each in dis.get_instructions(code):
         function = names.get(each.argval) if each.opname == "LOAD_GLOBAL" else None
-        if (
-            isinstance(function, FunctionType)
-            and function.__code__.co_filename == code.co_filename
-        ):
+        if isinstance(function, FunctionType) and function.__code__.co_filename == code.co_filename:
             yield from _with_callees(function.__code__, function.__globals__, known)
 
 
 @cache
 def assertions_of(code: CodeType) -> dict[int, Assertion]:
-    """Return by line of the condition the assertions of a function, without those inside inner ones."""
+    """Return by line of the condition the assertions of a function, not of inner functions."""
     function = _functions_in(code.co_filename).get((code.co_firstlineno, code.co_name))
     found = {}
     for node in _statements(function.body) if function is not None else ():

@@ -53,8 +53,8 @@ class Loop(NamedTuple):
 def waits_of(variant: Variant) -> set[str]:
     """Return the names of the loops in which threads of a variant wait.
 
-    They are those of the variant's module, and of the modules of its folder that it imports and that
-    belong to no other variant.
+    They are those of the variant's module, and of the modules of its folder that it imports and
+    that belong to no other variant.
     """
     module = Path(importlib.import_module(registry.module_of(variant)).__file__)
     others = {registry.module_of(each).rpartition(".")[2] for each in registry.variants()}
@@ -93,9 +93,7 @@ def waited_in(turns: Iterable[tuple[str, int, int]]) -> set[str]:
     found = set()
     for file, *lines in turns:
         around = [
-            loop
-            for loop in loops_in(file)
-            if loop.first <= min(lines) and max(lines) <= loop.last
+            loop for loop in loops_in(file) if loop.first <= min(lines) and max(lines) <= loop.last
         ]
         if around:
             found.add(max(around, key=lambda loop: loop.first).name)
@@ -114,7 +112,9 @@ def _loops(node: ast.AST, stem: str, function: str) -> Iterator[Loop]:
         if isinstance(child, ast.While):
             name = f"{stem}.{function}: while {ast.unparse(child.test)}"
             yield Loop(name, child.lineno, child.end_lineno or child.lineno, _waits(child))
-        yield from _loops(child, stem, child.name if isinstance(child, ast.FunctionDef) else function)
+        yield from _loops(
+            child, stem, child.name if isinstance(child, ast.FunctionDef) else function
+        )
 
 
 def _waits(loop: ast.While) -> bool:

@@ -88,8 +88,8 @@ class Scenario:
         Whether `invariants` hold whenever no thread is inside a call. Else a thread keeps something
         from one call to the next, a lock say, and they are judged at the end alone.
     before_finish : bool
-        Whether `invariants` are judged at the end before `finish` as well: where they are not judged
-        at rest, and `finish` takes away what they are about.
+        Whether `invariants` are judged at the end before `finish` as well: where they are not
+        judged at rest, and `finish` takes away what they are about.
     """
 
     name: str

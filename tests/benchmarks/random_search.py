@@ -1,8 +1,9 @@
 """Random schedules by priorities (PCT) and as random walks: which finds the mutants sooner.
 
 ``NUMBA_DISABLE_JIT=1 python -m tests.benchmarks.random_search`` tries every mutant in a process of
-its own, prints a line for each, and then the table of ``docs/proving-ground.md``. A few schedules of
-each scenario on each memory take turns. Mutants that schedules without any switch show are left out.
+its own, prints a line for each, and then the table of ``docs/proving-ground.md``. A few schedules
+of each scenario on each memory take turns. Mutants that schedules without any switch show are left
+out.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def try_mutant(name: str, seed: int) -> dict[str, int | None]:
     found: dict[str, int | None] = {PRIORITIES: None, WALK: None}
     try:
         each = [s for s in scenarios(chosen(mutant.variant)[0]) if not s.deep]
-        explorers = [Explorer(s, memory) for s in each if len(s.programs) > 1 for memory in MEMORIES]
+        explorers = [
+            Explorer(s, memory) for s in each if len(s.programs) > 1 for memory in MEMORIES
+        ]
         for explorer in explorers:
             explorer.run(Turns({}))
     except Failure:
@@ -79,7 +82,10 @@ def main() -> None:
 
 def table(rows: list[dict[str, int | None]]) -> str:
     """Return how many mutants each kind found, alone, and with how many schedules."""
-    lines = ["| schedules | found | only by these | median until found by both |", "|---|---|---|---|"]
+    lines = [
+        "| schedules | found | only by these | median until found by both |",
+        "|---|---|---|---|",
+    ]
     both = [row for row in rows if None not in row.values()]
     for kind, other in ((PRIORITIES, WALK), (WALK, PRIORITIES)):
         found = sum(row[kind] is not None for row in rows)

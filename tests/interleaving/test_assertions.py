@@ -10,7 +10,8 @@ from operators.check.assertions import Assertions, idle
 from operators.check.explore import Explorer
 from operators.check.families import checked, declared_for
 from operators.check.suite import CANNOT_FAIL
-from tests.interleaving.test_rest import HERE as COUNTER, SCENARIO
+from tests.interleaving.test_rest import HERE as COUNTER
+from tests.interleaving.test_rest import SCENARIO
 
 MODULE = "test_assertions"
 

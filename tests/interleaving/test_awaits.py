@@ -1,4 +1,4 @@
-"""A graph of states knows the loops in which threads have waited, and the report names the others."""
+"""A graph of states knows the loops in which threads have waited; the report names the others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def perform(state, call):
     return {"add": add, "wait": wait, "sweep": sweep}[call.name](state)
 
 
-ADD, WAIT = "test_awaits.add: while True", "test_awaits.wait: while load(state.words, 1, ACQUIRE) == 0"
+ADD, WAIT = (
+    "test_awaits.add: while True",
+    "test_awaits.wait: while load(state.words, 1, ACQUIRE) == 0",
+)
 SWEEP = "test_awaits.sweep: while load(state.words, at, RELAXED) > 0"
 SCENARIO = Scenario("waiting", lambda: Words(aligned_words(8)), (), perform)
 
@@ -85,5 +88,7 @@ def test_a_variant_has_the_loops_of_its_folder_that_no_other_variant_has():
         f"michael_scott_queue.{name}: while True"
         for name in ("enqueue_link", "dequeue", "allocate", "give_back")
     }
-    assert any(name.startswith("bw_pool.") for name in waits_of(registry.variant("index", "bw-tree")))
+    assert any(
+        name.startswith("bw_pool.") for name in waits_of(registry.variant("index", "bw-tree"))
+    )
     assert waits_of(registry.variant("aggregation", "mq")) == set()

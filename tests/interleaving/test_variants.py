@@ -30,8 +30,7 @@ ALIKE = {
 EXTREMES = (
     "window_functions.extreme_shared: while value < kept if hive.function == MIN else value > kept"
 )
-# Loops that no graph of a normal run goes round, each of which the schedules do go round. The graphs
-# of the whole check go round those of skip lists and of queues, too.
+# Loops in which threads wait, and that no graph of a normal run goes round.
 UNWAITED = {
     "aggregation-tumlmc": {EXTREMES},
     "aggregation-wiml": {EXTREMES},
