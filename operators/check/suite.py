@@ -17,7 +17,6 @@ import ast
 import importlib
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -160,7 +159,8 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     marks: dict[str, str] = field(default_factory=dict)
     missing_marks: list[str] = field(default_factory=list)
-    assertions: Counter[str] = field(default_factory=Counter)
+    # Not a Counter: ``dataclasses.asdict`` would count its pairs.
+    assertions: dict[str, int] = field(default_factory=dict)
     idle_assertions: list[str] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
     uncovered: list[str] = field(default_factory=list)
@@ -232,7 +232,8 @@ def _add(report: Report, explorer: Explorer, lengths: dict[str, tuple[int, int]]
     report.steps += tally.steps
     if explorer.scenario.invariants is not None:
         report.rests += len(explorer.judge.rests) + len(explorer.judge.states)
-        report.assertions.update(explorer.judge.assertions.counts)
+        for each, states in explorer.judge.assertions.counts.items():
+            report.assertions[each] = report.assertions.get(each, 0) + states
     for mark, (turns, steps, schedule) in tally.marks.items():
         if mark not in lengths or (turns, steps) < lengths[mark]:
             lengths[mark] = turns, steps

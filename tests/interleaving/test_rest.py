@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from operators.check import suite
 from operators.check.explore import Explorer, replay
 from operators.check.scenario import Call, Failure, Scenario
 from operators.core.atomics import RELAXED, fetch_add
@@ -68,3 +70,11 @@ def test_each_state_at_rest_is_judged_once():
 
 def test_late_stores_are_no_rest():
     assert run_all(SCENARIO, "tso").judge.rests == set()
+
+
+def test_a_report_with_counts_of_assertions_can_be_written_as_json():
+    explorer, report = run_all(replace(SCENARIO, rests=False)), suite.Report("family", "variant")
+    explorer.judge.assertions.counts["word > 0"] = 3
+    for _ in range(2):
+        suite._add(report, explorer, {})
+    assert json.loads(json.dumps(asdict(report)))["assertions"]["word > 0"] == 6

@@ -9,6 +9,7 @@ import numpy as np
 
 from operators.check.scenario import Call, Scenario
 from operators.contract import Variant
+from operators.core.check import dimensions
 from operators.core.check.queues import EMPTY, WAITS, compare_drained, gets, puts, rest_of
 from operators.core.check.specifications import NodeQueueSpecification, holding
 from operators.core.layout import aligned_words
@@ -50,7 +51,27 @@ def scenarios(variant: Variant) -> list[Scenario]:
         queue("three-threads", 2, 1, e(1) + d, d + e(2), e(3) + p, deep=True),
         queue("two-producers", 2, 0, e(1) + e(2), e(3), d * 3, retry=WAITS, deep=True),
         queue("two-consumers", 2, 2, d + d, d + d, e(1) + e(2) + e(3), deep=True),
-    ]
+        *(
+            queue(each.name, each.capacity, each.filled, *map(_of_items, each.threads),
+                  used=each.used, retry=WAITS if each.again else frozenset(),
+                  schedules=dimensions.SCHEDULES)
+            for each in dimensions.derived_programs(_missing)
+        ),
+    ]  # fmt: skip
+
+
+def uncovered(variant: Variant) -> list[str]:
+    """Return the values that no program of a queue has, with the reasons."""
+    return dimensions.uncovered(_missing)
+
+
+def _missing(name: str, value: Any) -> str:
+    return ""
+
+
+def _of_items(program: tuple[Call, ...]) -> tuple[Call, ...]:
+    """Return a program of words as one of tuples."""
+    return tuple(_item(*c.arguments)[0] if c.name == "enqueue" else c for c in program)
 
 
 def _item(number: int) -> tuple[Call, ...]:
@@ -65,6 +86,7 @@ def _queue(
     filled: int,
     programs: Sequence[tuple[Call, ...]],
     last_tags: bool = False,
+    used: int = 0,
     **more: Any,
 ) -> Scenario:
     operations = variant.operations
@@ -77,6 +99,9 @@ def _queue(
             queues.ends[:] |= WORD_MASK & ~INDEX_MASK
             queues.nodes[LINK::NODE_WORDS] |= WORD_MASK & ~INDEX_MASK
         state = _Announced(queues, aligned_words(NOTES))
+        for number in range(1, used + 1):
+            for call in (*_item(number), *gets(1)):
+                perform(state, call)
         for item in items:
             perform(state, Call("enqueue", item))
         return state

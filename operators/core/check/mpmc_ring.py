@@ -7,6 +7,7 @@ from typing import Any
 
 from operators.check.scenario import ITSELF, Call, Scenario
 from operators.contract import ACCEPTED, FULL, Variant
+from operators.core.check import dimensions
 from operators.core.check.queues import EMPTY, WAITS, gets, puts, scenario_of_words
 from operators.core.reference import QueueSpecification
 
@@ -62,7 +63,23 @@ def scenarios(variant: Variant) -> list[Scenario]:
         ring("waiting", 2, 0, e(10, 11, 12), d * 3, retry=WAITS),
         ring("three-threads", 2, 1, e(10) + d, d + e(20), e(30) + d, deep=True),
         ring("two-producers", 2, 0, e(10, 11), e(20), d * 3, retry=WAITS, deep=True),
-    ]
+        *(
+            ring(each.name, each.capacity, each.filled, *each.threads, used=each.used,
+                 retry=WAITS if each.again else frozenset(), schedules=dimensions.SCHEDULES)
+            for each in dimensions.derived_programs(_missing)
+        ),
+    ]  # fmt: skip
+
+
+def uncovered(variant: Variant) -> list[str]:
+    """Return the values that no program of the ring has, with the reasons."""
+    return dimensions.uncovered(_missing)
+
+
+def _missing(name: str, value: Any) -> str:
+    if name == "capacity" and value in (1, 3):
+        return "a ring has a power of two of slots, at least 2"
+    return ""
 
 
 def _ring(

@@ -56,6 +56,7 @@ def scenario_of_words(
     push: Callable[[Any, int], int],
     pop: Callable[[Any, list[int]], bool],
     specification: Callable[[], Any],
+    used: int = 0,
     **more: Any,
 ) -> Scenario:
     """Return a scenario of a queue of single words that begins with `filled` of them.
@@ -71,6 +72,8 @@ def scenario_of_words(
         a word.
     specification : callable
         Makes the specification of the empty queue.
+    used : int
+        Words that have gone in and out before that.
     more
         Further fields of `Scenario`.
     """
@@ -78,6 +81,9 @@ def scenario_of_words(
 
     def make() -> Any:
         state = make_empty()
+        for word in range(1, used + 1):
+            assert push(state, word) == ACCEPTED, "an empty queue is full"
+            assert pop(state, [0]), "a word went in and does not come out"
         for (word,) in items:
             assert push(state, word) == ACCEPTED, f"{filled} words do not fit"
         return state

@@ -9,6 +9,7 @@ from operators.check.history import HistoryOperation
 from operators.check.scenario import ITSELF, Call, Scenario, until
 from operators.contract import ACCEPTED, FULL, Variant
 from operators.core.atomics import RELAXED, load, store
+from operators.core.check import dimensions
 from operators.core.check.queues import (
     EMPTY,
     WAITS,
@@ -40,7 +41,12 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _words(
             "longer-waiting", variant, 2, 0, [puts(*range(10, 16)), gets(6)], retry=WAITS, deep=True
         ),
-    ]
+        *(
+            _words(each.name, variant, each.capacity, each.filled, each.threads, used=each.used,
+                   retry=WAITS if each.again else frozenset(), schedules=dimensions.SCHEDULES)
+            for each in dimensions.derived_programs(_missing)
+        ),
+    ]  # fmt: skip
     pairs = puts((10, -10), (11, -11), (12, -12))
     borrows = (Call("take"), Call("take"), Call("give_back"))
     records = [
@@ -59,6 +65,19 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _asks("asks-for-a-record", variant, [(Call("publish"),), gets(3, "front")], claimed=True),
     ]
     return [*words, *records, *asks, there_and_back, in_a_row]
+
+
+def uncovered(variant: Variant) -> list[str]:
+    """Return the values that no program of the ring has, with the reasons."""
+    return dimensions.uncovered(_missing)
+
+
+def _missing(name: str, value: Any) -> str:
+    if name in ("producers", "consumers") and value > 1:
+        return "the ring takes one"
+    if (name, value) == ("ends", "mixed"):
+        return "a producer that takes would be a second consumer"
+    return ""
 
 
 def _words(

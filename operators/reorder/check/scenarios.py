@@ -21,9 +21,11 @@ import numpy as np
 
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
-from operators.contract import ACCEPTED, FULL, Variant
+from operators.contract import ACCEPTED, FULL, READY, Variant
 from operators.core.atomics import ACQUIRE, RELEASE, fetch_add, load
 from operators.core.layout import aligned_words
+from operators.reorder.check import dimensions
+from operators.reorder.check.dimensions import MAKE_ROOM, SCHEDULES, asks, sends
 from operators.reorder.reference import in_order
 
 LOG = 16
@@ -60,19 +62,6 @@ def output_of(serial: int) -> int:
     return 10 * (serial - 1)
 
 
-def sends(*serials: int) -> tuple[Call, ...]:
-    """Return the program of a worker that sends these serial numbers, in this order."""
-    return tuple(Call("send", (serial,)) for serial in serials)
-
-
-def asks(count: int) -> tuple[Call, ...]:
-    """Return the program of a thread that only asks which serial number is next."""
-    return (Call("next_serial"),) * count
-
-
-ROOM = (Call("make_room"),)
-
-
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of a reorder buffer."""
 
@@ -89,22 +78,33 @@ def scenarios(variant: Variant) -> list[Scenario]:
         buffer("no-power-of-two", sends(1, 4), sends(2, 3), slots=3),
         buffer("one-slot", sends(1, 3), sends(2), slots=1, retry=waits),
         buffer("too-far", sends(4, 1), sends(3, 2), slots=2),
-        buffer("full-downstream", sends(1, 2), ROOM * 2, room=0),
-        buffer("room-while-sending", sends(2), (*sends(1), *ROOM), room=1),
-        buffer("room-from-another", sends(1), sends(2), ROOM, room=1, deep=True),
+        buffer("full-downstream", sends(1, 2), MAKE_ROOM * 2, room=0),
+        buffer("room-while-sending", sends(2), (*sends(1), *MAKE_ROOM), room=1),
+        buffer("room-from-another", sends(1), sends(2), MAKE_ROOM, room=1, deep=True),
         # Who asks has no other way to learn what was done before.
         buffer("who-asks", sends(1, 2), asks(2)),
         buffer("two-send-and-one-asks", sends(2), sends(1), asks(1)),
         buffer("longer", sends(1, 3, 5), sends(2, 4, 6), slots=2, retry=waits, deep=True),
         buffer("three-and-slots", sends(1, 4), sends(2, 5), sends(3), slots=2, retry=waits,
                deep=True),
+        *(
+            buffer(each.name, *each.threads, before=each.before, slots=each.slots, room=each.room,
+                   retry=waits if each.again else frozenset(), schedules=SCHEDULES)
+            for each in dimensions.derived_programs()
+        ),
     ]  # fmt: skip
+
+
+def uncovered(variant: Variant) -> list[str]:
+    """Return the pairs of values that no program of a buffer has, with the reasons."""
+    return dimensions.uncovered()
 
 
 def _scenario(
     variant: Variant,
     name: str,
     programs: Sequence[tuple[Call, ...]],
+    before: tuple[Call, ...] = (),
     slots: int = 4,
     room: int = UNBOUNDED,
     **more: Any,
@@ -116,6 +116,8 @@ def _scenario(
         log, made = aligned_words(2 * LOG), aligned_words(LOG)
         bench = _Bench(operations.make_state(slots), log, made, aligned_words(1))
         bench.room[0] = room
+        for call in before:
+            assert perform(bench, call) == ACCEPTED, call
         return bench
 
     def perform(bench: _Bench, call: Call) -> int | tuple[int, ...]:
@@ -132,6 +134,7 @@ def _scenario(
 
     def finish(bench: _Bench, history: Sequence[HistoryOperation]) -> None:
         taken = [o.arguments[0] for o in history if o.name == "send" and o.answer == ACCEPTED]
+        taken += [call.arguments[0] for call in before]
         count = int(bench.log[0])
         got = [tuple(map(int, bench.log[1 + 2 * k : 3 + 2 * k])) for k in range(count)]
         ready = in_order({serial: output_of(serial) for serial in taken})
@@ -157,15 +160,17 @@ def _ask(bench: _Bench, following: int) -> tuple[int, ...]:
     seen = tuple(int(bench.log[2 * serial]) for serial in range(1, following))
     for serial in range(1, following):
         bench.made[serial] = USED_AGAIN
-    return seen
+    # The first word of an answer is a status: without it, the output 0 would be FULL.
+    return READY, *seen
 
 
 def _judge_what_was_told(history: Sequence[HistoryOperation]) -> None:
     """Check that who was told a serial number has seen all outputs before it."""
     for operation in history:
         if operation.name == "next_serial":
-            wanted = tuple(output_of(1 + place) for place in range(len(operation.answer)))
-            assert operation.answer == wanted, f"before that {operation.answer} were sent"
+            seen = operation.answer[1:]
+            wanted = tuple(output_of(1 + place) for place in range(len(seen)))
+            assert seen == wanted, f"before that {seen} were sent"
 
 
 def _judge_refusals(history: Sequence[HistoryOperation], slots: int) -> None:
