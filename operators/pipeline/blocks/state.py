@@ -141,7 +141,7 @@ class BlocksState(NamedTuple):
     # (workers * scratch_words): of each worker.
     scratch: np.ndarray
     scratch_words: int
-    # (blocks that flush, FLUSH_WORDS): in order.
+    # (blocks that flush * FLUSH_WORDS): in order.
     flushes: np.ndarray
     sink: Sink
     pace: Pace
@@ -225,7 +225,7 @@ def _flushes(pipeline: Pipeline, segments: tuple[Segment, ...], block: int) -> n
         first = np.arange(0, keys, block)
         count = np.minimum(block, keys - first)
         found.append(np.stack([np.full_like(first, number), first, count], axis=1))
-    return np.concatenate(found)
+    return np.concatenate(found).reshape(-1)
 
 
 def make_blocks_state(
@@ -298,7 +298,7 @@ def make_blocks_state(
         scratch += operator.most * operator.outputs
     flushes = _flushes(pipeline, segments, block)
     words = aligned_words(RUN_WORDS)
-    words[OVER] = len(flushes) if total == 0 else NONE
+    words[OVER] = len(flushes) // FLUSH_WORDS if total == 0 else NONE
     header_words = whole_lines(CURSOR + 2 * len(segments) + parts)
     pace = Pace(aligned_words(PACE_WORDS), float(period_ns))
     return BlocksState(

@@ -64,6 +64,7 @@ from operators.pipeline.blocks.state import (
     FED,
     FINAL,
     FIRST_KEY,
+    FLUSH_WORDS,
     FLUSHED,
     KEYS,
     LEFT,
@@ -141,13 +142,14 @@ def open_next(state, claimed):
             store(state.words, FED, fed + count, RELAXED)
             if fed + count == state.total:
                 # RELAXED: compared with the number of finished blocks, which comes after it.
-                store(state.words, OVER, number + 1 + len(state.flushes), RELAXED)
+                flushes = len(state.flushes) // FLUSH_WORDS
+                store(state.words, OVER, number + 1 + flushes, RELAXED)
             show(state.ring, number, 0, claimed)
             answer = number
     elif number < over:
-        each = len(state.flushes) - (over - number)
-        segment = state.flushes[each, FLUSHED]
-        fill(state, number, segment, state.flushes[each, FIRST_KEY], 0, state.flushes[each, KEYS])
+        each = len(state.flushes) - (over - number) * FLUSH_WORDS
+        segment, first = state.flushes[each + FLUSHED], state.flushes[each + FIRST_KEY]
+        fill(state, number, segment, first, 0, state.flushes[each + KEYS])
         show(state.ring, number, segment, 0)
         answer = ELSEWHERE
     if answer != NONE:

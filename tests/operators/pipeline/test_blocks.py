@@ -23,7 +23,7 @@ from operators.pipeline.blocks import deciding
 from operators.pipeline.blocks.deciding import PARTS, Trial, decide, partitioned_in, try_out
 from operators.pipeline.blocks.layout import FREE, ORDERED, SCATTERED, SINK, segments_of
 from operators.pipeline.blocks.run import seconds_by_segment
-from operators.pipeline.blocks.state import OUT_WORDS, PEAK, make_blocks_state
+from operators.pipeline.blocks.state import FLUSH_WORDS, OUT_WORDS, PEAK, make_blocks_state
 from operators.pipeline.blocks.turns import make_work_in_blocks
 from operators.pipeline.declare import MOST_OUTPUTS, PARTITIONED, STATELESS, Operator, Pipeline
 from operators.pipeline.loops import Functions
@@ -168,7 +168,7 @@ def test_the_keys_of_a_flush_are_blocks_that_workers_flush_at_once():
                   row_words=1, flush=flushed),),
     )  # fmt: skip
     begun = state_in_blocks(CALLS[:0], 5, pipeline, block=2, parts=2)
-    assert begun.flushes[:, 1:].tolist() == [[0, 2], [2, 2], [4, 1]]
+    assert begun.flushes.tolist() == [0, 0, 2, 0, 2, 2, 0, 4, 1]
     turn = make_work_in_blocks(pipeline, segments_of(pipeline, [0]))
     control, outs = make_control(2), np.zeros((2, OUT_WORDS), dtype=np.int64)
     for _ in range(9):
@@ -184,7 +184,7 @@ def test_a_block_closes_when_no_more_records_are_due():
     state = state_in_blocks(records, period_ns=2e7, marker_every=1)
     running.run_state(FUNCTIONS, state, 2)
     assert running.kept(state, 1) == run_serially(PIPELINE, records)
-    assert state.ring.entrance[OPENED] == len(records) + len(state.flushes)
+    assert state.ring.entrance[OPENED] == len(records) + len(state.flushes) // FLUSH_WORDS
     # The due latency of the middle markers is below the wait for a full block.
     assert 0 < histogram.largest(state.sink.due_latencies) < 3e8
 
