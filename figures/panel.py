@@ -72,7 +72,7 @@ def value_axis(
         largest = (shown if scaled_with is None else readable_values(scaled_with))["value"].max()
         scale, unit = style.rate_unit(largest if largest == largest else 0.0, one.unit)
         label = f"{label} ({unit})"
-    values = shown[["value", "low", "high"]].to_numpy(float).ravel() / scale
+    values = shown[["value", "low", "high", "near", "far"]].to_numpy(float).ravel() / scale
     values = values[np.isfinite(values)]
     wide = len(values) and values.max() > LOGARITHMIC_FROM * values.min() > 0
     if (one.unit in ("ms", "us", "ns") and not from_zero) or (logarithmic and wide):

@@ -70,7 +70,7 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     room = style.NARROW - plot.LEFT - plot.RIGHT
     panel.x_axis(axes, table, names, room, True, False)
     panel.shade_oversubscribed(axes, table)
-    ends = table[["value", "low", "high"]].to_numpy(float)
+    ends = table[["value", "low", "high", "near", "far"]].to_numpy(float)
     scale, unit = style.rate_unit(float(abs(ends[ends == ends]).max()), table["unit"].iloc[0])
     low, high = min(0.0, ends[ends == ends].min()), max(0.0, ends[ends == ends].max())
     # If all values are equal, the axis has no length to take a share of.

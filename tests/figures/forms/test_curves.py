@@ -308,3 +308,11 @@ def test_slow_lines_can_be_seen_beside_fast_ones_where_the_figure_says_so(tmp_pa
     declared = replace(DECLARED["13"], logarithmic=logarithmic)
     picture = picture_of(table_of(results_of(tmp_path, rows), declared), declared)
     assert picture.axes[0].get_yscale() == ("log" if logarithmic else "linear")
+
+
+def test_the_means_of_both_states_of_the_cores_are_in_the_picture(tmp_path):
+    own = table_of(results_of(tmp_path, points_over("13", "mq", FOUR, 1)), "13")
+    of_rates = own["panel"] == own["panel"].iloc[0]
+    far = own["value"].where(of_rates)
+    (rates, *_) = picture_of(own.assign(near=7 * far, far=far), "13").axes
+    assert rates.get_ylim()[1] > 14

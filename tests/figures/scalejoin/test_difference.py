@@ -38,6 +38,12 @@ def test_differences_of_both_signs_are_in_the_picture(table):
     assert "not measured" not in footer_of(picture)
 
 
+def test_the_means_of_both_states_of_the_cores_are_in_the_picture(table):
+    (axes,) = picture_of(table.assign(near=-40e3 * 300_000, far=90e3 * 300_000), FIGURE).axes
+    low, high = axes.get_ylim()
+    assert low < -12 and high > 27
+
+
 def test_a_rival_that_was_not_measured_is_named(table):
     picture = picture_of(table[table["line"] == "handshake"], FIGURE)
     assert "not measured: Low-latency handshake join" in footer_of(picture)
