@@ -37,8 +37,8 @@ UNWAITED = {
     "aggregation-wiml-deferred": {EXTREMES},
     "aggregation-wiml-panes": {EXTREMES},
     "core-michael-scott-queue": {
-        "michael_scott_queue.allocate: while True",
-        "michael_scott_queue.enqueue_link: while True",
+        "michael_scott_queue.dequeue: while True",
+        "michael_scott_queue.give_back: while True",
     },
     "core-w-hive": {"w_hive.level_insert: while True"},
     "gate-skip-list": {

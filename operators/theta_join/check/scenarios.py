@@ -32,6 +32,14 @@ ALONE = {
     **dict.fromkeys(("comparisons", "peak"), "It is called when all threads have come to an end."),
     **dict.fromkeys(("fill", "drive_past"), _BEFORE),
 }
+CANNOT_FAIL = {
+    "handshake-low-latency": {
+        "sort_buffer.check_invariants: buffer.keys[(place - 1) // 2] <= buffer.keys[place]": (
+            "programs this small leave at most one pair waiting at rest; ordinary tests compare the"
+            " order of what comes out of a buffer with many"
+        ),
+    },
+}
 ALL = deliver(R, 9) + deliver(S, 9)
 LARGE = {"ahead": 64, "ahead_out": 64}
 
