@@ -207,7 +207,9 @@ def whisker(
     if row.low != row.low:
         return
     sure, moved = row.spread == INTERVAL, axes.transData + shifted(axes, right)
-    axes.vlines(row.x, row.low / scale, row.high / scale, color=look.color, zorder=1.5,
+    # An interval may reach below zero although no value does; the axis, whose limits are set, ends.
+    low = max(row.low / scale, axes.get_ylim()[0])
+    axes.vlines(row.x, low, row.high / scale, color=look.color, zorder=1.5,
                 lw=3.0 if sure else 0.7, alpha=0.35 if sure else 1.0, transform=moved)  # fmt: skip
     if not sure:
         ticks = [value / scale for value in row.values]

@@ -316,3 +316,14 @@ def test_the_means_of_both_states_of_the_cores_are_in_the_picture(tmp_path):
     far = own["value"].where(of_rates)
     (rates, *_) = picture_of(own.assign(near=7 * far, far=far), "13").axes
     assert rates.get_ylim()[1] > 14
+
+
+def test_an_interval_that_reaches_below_zero_ends_at_the_axis(tmp_path):
+    own = table_of(results_of(tmp_path, points_over("13", "mq", {1: FOUR[1]}, 1)), "13")
+    of_rates = own["panel"] == own["panel"].iloc[0]
+    low, high = (own["value"] * factor for factor in (-0.5, 1.5))
+    wide = own.assign(low=low.where(of_rates), high=high.where(of_rates), spread="95 % interval")
+    (rates, *_) = picture_of(wide, "13").axes
+    (whisker,) = (each for each in rates.collections if len(each.get_segments()) == 1)
+    bottom, top = whisker.get_segments()[0][:, 1]
+    assert bottom == rates.get_ylim()[0] == 0 < top
