@@ -110,7 +110,7 @@ def decide(
     else:
         scattered = partitioned if parts > 1 else ()
     ends = walk == ENDS or (walk == MEASURED and workers > 1 and slow)
-    most = max(FROM_ENDS_A_WORKER * workers, 1) if ends else TO_COMPLETION
+    most = FROM_ENDS_A_WORKER * workers if ends else TO_COMPLETION
     return Decision(parts, scattered, ends, settings["in_flight"] or most)
 
 
