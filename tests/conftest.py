@@ -20,6 +20,8 @@ from operators.running.spark_session import spark_session, stop_spark
 from tests import covering, emptied
 from tests.changes import cutting
 from tests.generating import Generated, make
+from tests.timed import pytest_pyfunc_call as pytest_pyfunc_call
+from tests.timed import pytest_terminal_summary as pytest_terminal_summary
 
 # Modules in which no test was found.
 without_tests: list[Path] = []

@@ -326,6 +326,7 @@ def test_what_ends_a_command_is_one_line(capsys, monkeypatch, raised, status, sa
     assert capsys.readouterr().err.startswith(f"millrace: {said}")
 
 
+@pytest.mark.timed
 def test_ctrl_c_ends_a_bench_within_a_second(capsys, results):
     # Compiles the kernels first: LLVM cannot be interrupted, and a kernel takes seconds.
     assert main(GATE) == 0

@@ -306,6 +306,7 @@ def test_words_that_are_no_words_are_refused_by_the_compiler(array):
         count_by_add(array, 1)
 
 
+@pytest.mark.timed
 def test_the_clock_of_a_thread_counts_work_and_no_sleep():
     for form in forms(work_then_sleep):
         worked, slept = form(5_000_000)

@@ -84,6 +84,7 @@ def test_threads_lose_no_addition():
     assert total.tolist() == [3 * ROUNDS + 1, ROUNDS]
 
 
+@pytest.mark.timed
 def test_threads_a_waiting_one_sleeps_and_uses_no_core():
     mutexes = make_mutexes(1)
     word = np.zeros(1, np.int64)

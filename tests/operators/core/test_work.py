@@ -43,6 +43,7 @@ def test_each_product_changes_the_result():
     assert len(seen) == 100
 
 
+@pytest.mark.timed
 @pytest.mark.skipif(INTERPRETED, reason="a product takes microseconds")
 def test_ten_times_the_products_take_ten_times_as_long():
     out = np.zeros(1, dtype=np.int64)
@@ -63,6 +64,7 @@ def test_ten_times_the_products_take_ten_times_as_long():
     assert spent(10 * products) == pytest.approx(10 * spent(products), rel=0.4)
 
 
+@pytest.mark.timed
 @pytest.mark.skipif(INTERPRETED, reason="threads take turns at the interpreter")
 def test_eight_threads_do_no_more_than_the_cores():
     # Waiting on the clock would let all eight end together.

@@ -142,6 +142,7 @@ def test_a_tuple_out_of_order_ends_the_run_with_its_place():
         run(recorder(), feed_of([1, 5, 4, 6]), 4)
 
 
+@pytest.mark.timed
 def test_a_thread_that_waits_for_a_far_due_time_stops_at_once():
     interrupted = []
 

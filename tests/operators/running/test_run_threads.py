@@ -70,6 +70,7 @@ def test_progress_is_sampled_and_reported():
     assert len(told) == outcome.processed.size
 
 
+@pytest.mark.timed
 def test_an_exception_in_a_thread_ends_the_others_and_surfaces_with_its_cause():
     roles = [
         Role("output", wait_for_ever, (), output=True),
@@ -117,6 +118,7 @@ def test_a_run_over_its_time_is_given_up():
         run_threads.run(roles, pin=False, expected_seconds=0.1, limit_seconds=0.2)
 
 
+@pytest.mark.timed
 def test_ctrl_c_ends_a_run_within_a_second():
     def interrupt(processed, seconds):
         raise KeyboardInterrupt
@@ -147,6 +149,7 @@ def test_a_thread_that_does_not_stop_is_named(monkeypatch):
     released.append(True)
 
 
+@pytest.mark.timed
 def test_what_a_thread_failed_with_is_told_before_who_did_not_stop(monkeypatch):
     monkeypatch.setattr(run_threads, "STOP_SECONDS", 0.1)
     released = threading.Event()

@@ -111,6 +111,7 @@ def test_each_record_of_a_slice_that_lasts_long_is_progress():
     assert len(found) == len(records)
 
 
+@pytest.mark.timed
 def test_a_slice_that_lasts_long_ends_when_told_to_stop():
     records = [[n] for n in range(1000)]
     begin = time.monotonic()

@@ -76,6 +76,7 @@ def test_a_ring_is_heard_whether_its_thread_looks_or_sleeps():
         assert time.monotonic() - begin < SECONDS, "it slept to the end"
 
 
+@pytest.mark.timed
 def test_a_bell_that_is_rung_and_not_slept_on_keeps_one_ring(look_seconds):
     look_seconds(0.3)
     bell = Bell()

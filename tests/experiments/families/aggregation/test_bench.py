@@ -114,6 +114,7 @@ def test_an_order_sensitive_query_is_refused_by_wiml(meters):
         bench_of(meters, "wiml", query="k-OS")
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("variant", ["tumlsc", "tumlmc", "wiml"])
 @pytest.mark.parametrize("how", ["answers", "raises"])
 def test_one_input_that_fails_ends_the_run_with_its_cause_within_a_second(meters, variant, how):

@@ -44,6 +44,7 @@ def ready(variant: str, **settings: object) -> JoinBench:
     return families.ready("join", variant, {"window": WINDOW, "dataset": KEYS, **settings})
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("variant", compiled_few(["pim-tree", "pim-tree-parallel", "olc-tree"], []))
 def test_a_stream_that_drifts_is_told_part_by_part(variant):
     bench = ready(variant, kind="self", keys="drift", drift=0.4)

@@ -171,6 +171,7 @@ def step(given):
         yield each, "again"
 
 
+@pytest.mark.timed
 def test_a_timed_step_hands_on_all_and_notes_what_it_used(tmp_path, task):
     timed = spent.Around(str(tmp_path))(step)
     found = []

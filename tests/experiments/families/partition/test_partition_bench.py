@@ -117,6 +117,7 @@ def test_bad_settings_are_refused_by_name(settings, message):
 # --- processing latency --------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 def test_processing_latency_is_the_work_where_nobody_waits():
     bench = ready(workers=1, work_us=200, slots=16)
     row = bench.run(Request(0.1, tuples=300))

@@ -299,6 +299,7 @@ def test_the_parametric_query_is_a_serial_run_at_any_selectivity(selectivity):
     assert row["outputs"] / row["tuples"] == pytest.approx(selectivity, rel=0.2)
 
 
+@pytest.mark.timed
 @compiled_once
 def test_a_speed_up_is_over_a_serial_run_of_the_same_tuples():
     bench = parametric(work_us=20, workers=1)
@@ -311,6 +312,7 @@ def test_a_speed_up_is_over_a_serial_run_of_the_same_tuples():
     assert bench.run(Request(0.02))["serial_seconds"] is None
 
 
+@pytest.mark.timed
 @compiled_once
 def test_latency_from_due_times_counts_the_wait_for_entering():
     # One worker takes 1 ms a tuple in two operators; the offered load is twice that capacity.

@@ -127,6 +127,7 @@ def test_bad_settings_are_refused_by_name(settings, message):
 # --- speed-up and worker time --------------------------------------------------------------------
 
 
+@pytest.mark.timed
 def test_a_speed_up_is_over_a_serial_run_of_the_same_work():
     bench = ready(workers=1, work="constant", work_us=20, send_us=0)
     row = bench.run(Request(0.05, tuples=1_000, phase=SPEED_UP))

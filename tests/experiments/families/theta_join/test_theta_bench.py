@@ -167,6 +167,7 @@ def test_rows_have_every_column_and_no_other():
     assert quantities.quantity("thread_comparisons_ps").value(row) == pytest.approx(whole / 2)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("profile", ["even", "sinusoid"])
 def test_a_run_in_real_time_takes_as_long_as_its_tuples(profile, monkeypatch):
     monkeypatch.setattr(phases, "SHORT_STUDY_SECONDS", 0.6)
@@ -271,6 +272,7 @@ def test_by_event_time_a_part_has_the_comparisons_of_its_tuples(monkeypatch):
     assert np.abs(found - exact).max() <= 1.5 * window < exact.max() / 2
 
 
+@pytest.mark.timed
 def test_a_chain_s_rate_is_what_its_cores_compare():
     for variant in CHAINS:
         over_whole = []

@@ -313,6 +313,7 @@ def test_rows_set_aside_are_counted_and_positions_stay_those_of_the_file(tmp_pat
     assert found == [(5, 0), (6, 5)]
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(("variant", "more"), [("nested-loop", ()), (CHAIN[0], CHAIN[1:])])
 def test_ctrl_c_ends_a_long_join_within_a_second(tmp_path, variant, more):
     small = saved(tmp_path / "small.csv", [(0, 1)])

@@ -254,6 +254,7 @@ def test_runs_are_merged(block):
 # --- Ctrl-C --------------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("variant", ["scale-join", "handshake"])
 def test_ctrl_c_ends_a_long_join_within_a_second(tmp_path, variant):
     small = saved(tmp_path / "small.csv", [(0, 1, 1)], R_NAMES)
