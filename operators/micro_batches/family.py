@@ -12,7 +12,7 @@ before the batch has ended, so that the mean duration of a batch is a lower boun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -89,13 +89,32 @@ class Ran(NamedTuple):
     progress : sequence of dict
         Spark's progress report of each batch; empty if there are none.
     state_bytes : int or None
-        Of the instances' states, the largest of the last batches; None where it is unknown.
+        Of the states behind one batch, the largest; None where no state is kept between batches.
     """
 
     read: Callable[[], Outputs]
     in_order: bool
     progress: tuple[Mapping[str, Any], ...] = ()
     state_bytes: int | None = None
+
+
+# What Spark's two state stores report as the bytes of the state behind a batch: of the version in
+# memory, and of the files of sorted keys in RocksDB, which may hold old values until it compacts.
+SIZES_REPORTED = ("stateOnCurrentVersionSizeBytes", "rocksdbSstFileSize")
+
+
+def reported_bytes(progress: Iterable[Mapping[str, Any]]) -> int | None:
+    """Return the bytes of all operators' states behind one batch, the largest in Spark's reports.
+
+    None where no operator reports any.
+    """
+    sizes: dict[int, int] = {}
+    for batch in progress:
+        for operator in batch.get("stateOperators", ()):
+            metrics = operator["customMetrics"]
+            size = sum(metrics.get(name, 0) for name in SIZES_REPORTED)
+            sizes[batch["batchId"]] = sizes.get(batch["batchId"], 0) + size
+    return max(sizes.values(), default=None)
 
 
 class MicroBatchOperations(NamedTuple):

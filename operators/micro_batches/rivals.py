@@ -11,7 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from operators.micro_batches.family import CHECKPOINT, LATER, Outputs, Ran, Work
+from operators.micro_batches.family import (
+    CHECKPOINT,
+    LATER,
+    Outputs,
+    Ran,
+    Work,
+    reported_bytes,
+)
 from operators.running.spark_paths import spark_path, spark_pattern
 from operators.running.spark_session import settings_on
 from operators.running.spark_settings import (
@@ -136,7 +143,12 @@ def written_by_batches(session: SparkSession, work: Work, found: DataFrame) -> R
     )
     query.awaitTermination()
     told = tuple(json.loads(each.json) for each in query.recentProgress)
-    return Ran(lambda: _read(session, work), in_order=False, progress=told)
+    return Ran(
+        lambda: _read(session, work),
+        in_order=False,
+        progress=told,
+        state_bytes=reported_bytes(told),
+    )
 
 
 def written_at_once(session: SparkSession, work: Work, found: DataFrame) -> Ran:

@@ -12,7 +12,7 @@ from experiments.families.streamcloud.streams import streams_of
 from operators import registry
 from operators.contract import UsageError
 from operators.micro_batches import pandas_with_state, row_shuffle, stream_stream_join
-from operators.micro_batches.family import CHECKPOINT, Work
+from operators.micro_batches.family import CHECKPOINT, Work, reported_bytes
 from operators.micro_batches.rivals import refuses_aggregate
 from operators.streamcloud.queries import QUERIES, query_of
 from operators.streamcloud.yaml_form import read_query, to_mapping
@@ -144,3 +144,16 @@ def test_of_buckets_each_pair_has_one_in_common():
             assert common == (abs(left // size - right // size) <= 1)
             if abs(left - right) <= size:
                 assert common == 1
+
+
+def told(number, *sizes):
+    """Return Spark's report of a batch, with the bytes of each stateful operator's state."""
+    operators = [{"customMetrics": {"loadedMapCacheHitCount": 9, **size}} for size in sizes]
+    return {"batchId": number, "stateOperators": operators}
+
+
+def test_bytes_of_state_are_those_of_the_largest_batch():
+    memory, rocksdb = "stateOnCurrentVersionSizeBytes", "rocksdbSstFileSize"
+    assert reported_bytes([told(0, {memory: 70}, {memory: 5}), told(1, {memory: 72})]) == 75
+    assert reported_bytes([told(0, {rocksdb: 3}), told(1, {rocksdb: 8}), told(2)]) == 8
+    assert reported_bytes([told(0), {"batchId": 1}]) is None
