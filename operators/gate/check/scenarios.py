@@ -147,6 +147,21 @@ PROGRAMS = (
         levels=2,
         readers=2,
     ),
+    # Source 1 goes round its nodes, so that source 0's old fingers lie on nodes in use again, which
+    # are beyond its next tuple.
+    GateProgram(
+        "old-fingers",
+        ((*inserts(0, 15), *reads(3)),),
+        before=(
+            *inserts(1, *range(1, 10)),
+            *inserts(0, 6),
+            *reads(10),
+            *inserts(1, *range(10, 19)),
+        ),
+        ahead=17,
+        levels=2,
+        needs="levels",
+    ),
     # A long one.
     GateProgram(
         "deep-all-three",
