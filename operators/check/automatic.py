@@ -161,10 +161,22 @@ def _is_simple(statement: ast.stmt) -> bool:
 def _is_left_alone(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Assert | ast.FunctionDef | ast.Pass | ast.Raise):
         return True
+    # A condition of nothing but a mark.
+    if isinstance(statement, ast.If) and all(_calls(each, "mark") for each in statement.body):
+        return not statement.orelse and not any(map(_acts, ast.walk(statement.test)))
+    said = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return said or _calls(statement, "mark", "pause", "yield_thread", "enter_alone", "leave_alone")
+
+
+def _calls(statement: ast.stmt, *names: str) -> bool:
+    """Return whether a statement is the call of one of these functions."""
     called = statement.value if isinstance(statement, ast.Expr) else None
-    if isinstance(called, ast.Call) and isinstance(called.func, ast.Name):
-        return called.func.id in ("mark", "pause", "yield_thread", "enter_alone", "leave_alone")
-    return isinstance(called, ast.Constant)
+    return isinstance(called, ast.Call) and getattr(called.func, "id", "") in names
+
+
+def _acts(node: ast.AST) -> bool:
+    """Return whether an expression may do more than read."""
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") not in ("peek", "load")
 
 
 def _can_swap(one: ast.stmt, other: ast.stmt) -> bool:

@@ -53,6 +53,21 @@ def test_faults_are_of_every_kind_and_leave_marks_and_assertions_alone():
     assert not any("mark" in each.old or "assert" in each.old for each in found)
 
 
+@pytest.mark.parametrize(
+    ("statements", "count"),
+    [
+        ("if load(state, 0, RELAXED) > 1:\n        mark('m: two')", 0),
+        ("if add(state) > 1:\n        mark('m: two')", 3),
+        ("if word > 1:\n        mark('m: two')\n        word = 2", 4),
+        ("if word > 1:\n        mark('m: two')\n    else:\n        word = 2", 4),
+        ("if word > 1:\n        raise ValueError", 3),
+    ],
+)
+def test_a_condition_of_a_mark_alone_is_left_alone(statements, count):
+    found = list(mutants_in("m", f"def push(state, word):\n    {statements}\n"))
+    assert len(found) == count, [each.name for each in found]
+
+
 def test_reasons_are_of_faults_that_are_there():
     modules = {name.partition(" ")[0] for name in automatic.equivalents()}
     there = {
