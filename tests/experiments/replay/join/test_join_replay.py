@@ -323,9 +323,8 @@ def test_ctrl_c_ends_a_long_join_within_a_second(tmp_path, variant, more):
     for name in "rs":
         columns = {"ts": np.arange(rows), "x": np.arange(rows) % 10}
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
-    files = tmp_path / "r.parquet", tmp_path / "s.parquet"
-    argv = command(tmp_path, variant, *asked(*files, 0, {"count": rows}), *more)
-    assert_ctrl_c_ends(tmp_path, argv, 1.0)
+    large = asked(tmp_path / "r.parquet", tmp_path / "s.parquet", 0, {"count": rows})
+    assert_ctrl_c_ends(tmp_path, command(tmp_path, variant, *large, *more), 1.0)
 
 
 # --- recorded data, against Spark -----------------------------------------------------------------

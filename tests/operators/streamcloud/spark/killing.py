@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 
 ROOT = Path(__file__).parents[4]
-WAIT_SECONDS = 100.0
+WAIT_SECONDS = 130.0
 
 
 class Driver:
