@@ -12,9 +12,9 @@ kills says how much the checks notice:
 ``and``         ``and`` to ``or``, ``or`` to ``and``
 ``not``         a condition negated
 
-Marks, assertions, the making of a state and the functions that check invariants are left alone. A
-mutant that no check can kill is *equivalent*; ``EQUIVALENT`` of ``operators.<family>.check.
-equivalent`` names it with the reason.
+Marks, assertions, the making of a state, the functions that check invariants and those that make
+instructions are left alone. A mutant that no check can kill is *equivalent*; ``EQUIVALENT`` of
+``operators.<family>.check.equivalent`` names it with the reason.
 """
 
 from __future__ import annotations
@@ -120,12 +120,22 @@ def mutants_in(module: str, text: str) -> Iterator[Automatic]:
     """Yield all mutants of a module, in source order; no two have the same name."""
     source = _Text(module, text)
     seen: Counter[str] = Counter()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith(LEFT_OUT):
+    every = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    compiled = {id(inner) for node in every if _is_compiled(node) for inner in ast.walk(node)}
+    for node in every:
+        if id(node) not in compiled and not node.name.startswith(LEFT_OUT):
             body = node.body[1:] if ast.get_docstring(node) else node.body
             for each in _of_block(source, node.name, body):
                 yield each._replace(number=seen[each.name])
                 seen[each.name] += 1
+
+
+def _is_compiled(function: ast.FunctionDef) -> bool:
+    """Return whether a function makes instructions; programs run interpreted, without them."""
+    return any(
+        isinstance(each, ast.Call) and getattr(each.func, "id", "") == "compiled_as"
+        for each in function.decorator_list
+    )
 
 
 def _of_block(source: _Text, function: str, block: Sequence[ast.stmt]) -> Iterator[Automatic]:

@@ -47,7 +47,7 @@ def missed_in(drawn: Path) -> list[Automatic]:
 def copy_of_sources() -> Iterator[Path]:
     """Make a copy of the files that git knows, for as long as the context lasts."""
     listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "-z"],
+        ["git", "ls-files", "-z"],
         cwd=ROOT, check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:

@@ -41,6 +41,14 @@ def push(state, word):
 
 def check_invariants(state):
     assert state == 1
+
+
+@compiled_as(push)
+def _push(context, state, word):
+    def generate(builder):
+        return builder.add(state, 1)
+
+    return generate
 '''
 
 

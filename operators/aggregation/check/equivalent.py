@@ -4,6 +4,6 @@ EQUIVALENT = {
     "operators.aggregation.winsets find: swap slot = (slot + 1) & windows.slot_mask"
     " at = slot_address(windows, slot, place) -> at = slot_address(windows, slot, place)"
     " slot = (slot + 1) & windows.slot_mask": "it looks at the first slot twice",
-    "operators.aggregation.window_functions extreme_shared: compare value < kept -> value <= kept":
-    "an equal value is written over itself",
+    "operators.aggregation.window_functions extreme_shared: compare value < kept -> value <="
+    " kept": ("an equal value is written over itself"),
 }

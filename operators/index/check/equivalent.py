@@ -65,4 +65,6 @@ EQUIVALENT = {
     _BW + "chain walk_inner: swap right, bound = peek(tree.words, link_at(tree, at)), place"
     " last = min(last, offset_of(meta)) -> last = min(last, offset_of(meta))"
     " right, bound = peek(tree.words, link_at(tree, at)), place": "the second computes a number",
+    _BW + "changes consolidate: compare count <= small_limit(tree, level) -> count <"
+    " small_limit(tree, level)": "a node is merged one entry later, and no search can tell",
 }

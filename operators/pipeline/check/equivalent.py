@@ -26,4 +26,10 @@ EQUIVALENT = {
     "operators.pipeline.blocks.scattering process: drop acted += 1 -> pass": (
         "a worker's progress, which only the watchdog reads"
     ),
+    "operators.pipeline.blocks.turns work: swap taken += 1 # One new block a turn: then those that"
+    " it meets on the way. number = find(state) if segment > 0 and taken < most else NONE -> number"
+    " = find(state) if segment > 0 and taken < most else NONE # One new block a turn: then those"
+    " that it meets on the way. taken += 1": (
+        "a turn may take one block more: the outputs are the same"
+    ),
 }
