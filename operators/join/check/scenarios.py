@@ -17,7 +17,7 @@ from operators.contract import Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
 from operators.join.family import COUNT, FOUND, Output, State
-from operators.join.feed import Feed
+from operators.join.feed import Feed, in_turns
 
 ARRIVE = "arrive"
 _AT_THE_END = "It is called when all threads have come to their end."
@@ -56,12 +56,21 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _scenario(variant, "two-streams", pair, 1),
         _scenario(variant, "sliding", (long,), 3),
         _scenario(variant, "several-leaves", (many,), 32),
+        _scenario(variant, "known-ahead", (many,), 32, known=True),
     ]
 
 
 def _scenario(
-    variant: Variant, name: str, programs: tuple[tuple[Call, ...], ...], window: int
+    variant: Variant,
+    name: str,
+    programs: tuple[tuple[Call, ...], ...],
+    window: int,
+    known: bool = False,
 ) -> Scenario:
+    """Return a scenario; `known` tuples of one thread are in the feed from the beginning, in turns.
+
+    A join may then search for tuples that come next (`lock_step_join`).
+    """
     operations = variant.operations
     taken = {each.name for each in variant.parameters}
     own = {name: value for name, value in SMALL.items() if name in taken}
@@ -71,8 +80,12 @@ def _scenario(
 
     def make() -> _Arriving:
         join = operations.make_state(window, HALF_WIDTH, **own)
-        columns = (np.zeros(tuples, np.int64) for _ in range(6))
-        feed = Feed(*columns, 0, 0, 1, np.zeros(0, np.int64))
+        if known:
+            keys = (np.array([c.arguments[1] for c in programs[0][side::2]]) for side in (0, 1))
+            feed = in_turns(*keys, tuples // 2)
+        else:
+            columns = (np.zeros(tuples, np.int64) for _ in range(6))
+            feed = Feed(*columns, 0, 0, 1, np.zeros(0, np.int64))
         words = (np.zeros(3 * tuples, np.int64), aligned_words(LINE_WORDS))
         return _Arriving(
             join.shared, join.threads[0], join.output, make_spin_locks(1), feed, *words
@@ -83,10 +96,11 @@ def _scenario(
         acquire(state.lock, 0)
         arrived, feed = state.words, state.feed
         rank, position = arrived[0] + arrived[1], arrived[side]
-        (feed.r, feed.s)[side][position] = key
-        (feed.ranks_r, feed.ranks_s)[side][position] = rank
         arrived[side] += 1
-        feed = feed._replace(end_r=arrived[0], end_s=arrived[1])
+        if not known:
+            (feed.r, feed.s)[side][position] = key
+            (feed.ranks_r, feed.ranks_s)[side][position] = rank
+            feed = feed._replace(end_r=arrived[0], end_s=arrived[1])
         status = step(state.shared, state.joiner, state.output, feed)
         assert status == FOUND, f"a tuple has arrived, and a step answers {status}"
         count = state.output.words[COUNT]
