@@ -32,4 +32,9 @@ EQUIVALENT = {
     " that it meets on the way. taken += 1": (
         "a turn may take one block more: the outputs are the same"
     ),
+    "operators.pipeline.blocks.turns work_in_blocks: compare state.ends != 0 -> state.ends == 0"
+    " (2)": ("how many blocks a turn takes: the outputs are the same"),
+    "operators.pipeline.blocks.turns work_in_blocks: compare number < count -> number <= count": (
+        "a turn works on the last segment once more: the outputs are the same"
+    ),
 }
