@@ -67,4 +67,6 @@ EQUIVALENT = {
     " right, bound = peek(tree.words, link_at(tree, at)), place": "the second computes a number",
     _BW + "changes consolidate: compare count <= small_limit(tree, level) -> count <"
     " small_limit(tree, level)": "a node is merged one entry later, and no search can tell",
+    _BW + "updates end_goal: swap poke(own, OWED, NO_NODE) head = look(tree, owed) -> head ="
+    " look(tree, owed) poke(own, OWED, NO_NODE)": "a word of the thread's own, and one of the tree",
 }
