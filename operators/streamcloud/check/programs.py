@@ -3,20 +3,27 @@
 Rings and control words are those of the production source, with the machine's words instead of
 their arrays; a thread is a body of `operators.streamcloud.carriers.threads`. An instance's work on
 rows is private: nothing of it is shared, so that it is no step of the machine.
+
+*Idle turns.* Streams may fall silent: the source sends some tuples, and nothing afterwards, neither
+an end nor a pause. Then nobody has a reason to write but what lies in the rings and with the
+threads, and the turns in which they look must be enough to bring it to the output. A watcher, the
+last thread, looks for that, and stops the run. If it never comes, all threads give way to each
+other, and the machine says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
-from operators.contract import UsageError, Variant
-from operators.core.atomics import RELEASE, store
+from operators.contract import NOT_READY, READY, UsageError, Variant
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, store
 from operators.core.spsc_ring import READ, RING_WORDS, WRITTEN, Rings, check_invariants
 from operators.running.control import STOP, block, make_control
 from operators.streamcloud import reference
@@ -25,14 +32,14 @@ from operators.streamcloud.carriers.bells import NoBell
 from operators.streamcloud.coding import decode, encode_inputs
 from operators.streamcloud.compiler import Instances
 from operators.streamcloud.order import key_width
-from operators.streamcloud.parts import Parts, Sent
+from operators.streamcloud.parts import Parts, Sent, Target
 from operators.streamcloud.plan import BEST_EFFORT, TRANSPARENT, Plan
 from operators.streamcloud.reference import Row as Tuple
 from operators.streamcloud.rows import Row, pack, words_of
 from operators.streamcloud.sources import OutputSink
 from operators.streamcloud.yaml_form import read_query
 
-RUN = "run"
+RUN, WATCH = "run", "watch"
 # The answer of a thread: it has ended, was stopped, or an expression failed.
 ENDED, STOPPED, FAILED = range(3)
 # An upper limit on the output of these queries, in tuples.
@@ -54,6 +61,8 @@ class Case(NamedTuple):
         Tuples that a stream sends at once, rows that a channel holds.
     until : int or None
         The number of tuples after which the run pauses; at the end it continues.
+    silent : bool
+        Whether the source does not pause then, but sends no more.
     merger : str
     failing : str
         The start of the message of an expression that fails; empty if none does.
@@ -72,6 +81,7 @@ class Case(NamedTuple):
     blob: int = 1
     capacity: int = 1
     until: int | None = None
+    silent: bool = False
     merger: str = TRANSPARENT
     failing: str = ""
     body: int = 0
@@ -91,12 +101,15 @@ class Running(NamedTuple):
         Of each receiver.
     given : int64 array
         The output: the number of tuples, then their words, one tuple behind the other. Plain.
+    shown : int64 array
+        The number of tuples in the output, for a watcher.
     plan : OnMachine
     """
 
     control: np.ndarray
     channels: Any
     given: np.ndarray
+    shown: np.ndarray
     plan: OnMachine
 
 
@@ -182,12 +195,19 @@ class _Quiet(threads.Thread):
         return nullcontext()
 
 
-class _Writing(OutputSink):
-    """An output that writes tuples into words of the machine."""
+class _Silent(_Quiet):
+    """The thread of a source that sends no more, and tells nobody."""
 
-    def __init__(self, plan: Plan, given: np.ndarray) -> None:
+    def pause(self, inboxes: threads.Inboxes, targets: Iterable[Target]) -> None:
+        """Tell nothing."""
+
+
+class _Writing(OutputSink):
+    """An output that writes tuples into words of the machine; it shows a watcher how many."""
+
+    def __init__(self, plan: Plan, given: np.ndarray, shown: np.ndarray | None) -> None:
         super().__init__(plan, plan.sinks[0])
-        self._given = given
+        self._given, self._shown = given, shown
 
     def keep(self, batch: np.ndarray) -> None:
         """Write tuples behind the earlier ones; the first word counts them."""
@@ -198,6 +218,8 @@ class _Writing(OutputSink):
                 raise RuntimeError(f"more than {MOST_OUT} tuples came out")
             self._given[first : first + words] = batch[:, at].tolist()
             self._given[0] += 1
+        if self._shown is not None and count:
+            store(self._shown, 0, self._given[0], RELEASE)
 
 
 class OnMachine:
@@ -232,7 +254,15 @@ class OnMachine:
         """Reset everything, on the words of the machine."""
         for inbox, rings in zip(self.begin().values(), state.channels, strict=True):
             inbox.rings = rings
-        self.parts.sinks = [_Writing(self.compiled, state.given)]
+        shown = state.shown if self.case.silent else None
+        self.parts.sinks = [_Writing(self.compiled, state.given, shown)]
+
+    def before(self) -> tuple[list[Tuple], int]:
+        """Return the output of a serial run that pauses, and the time before which it is whole."""
+        parts = Parts(self.compiled, self.words, self.coding, self.case.blob, self.case.until)
+        serial.run(parts)
+        (columns,) = parts.outputs().values()
+        return _rows(columns), parts.sinks[0].merger.progress
 
     def rest(self) -> list[Tuple]:
         """Return the output of a run that continues after the pause of this one."""
@@ -273,7 +303,7 @@ def scenario_of(
     variant: Variant,
     name: str,
     case: Case,
-    whole: Callable[[Tuple], bool] = lambda row: True,
+    whole: Callable[[Tuple], bool] | None = None,
     schedules: float = 60,
 ) -> Scenario:
     """Return a plan's threads as a scenario.
@@ -284,8 +314,9 @@ def scenario_of(
         A strategy.
     name : str
     case : Case
-    whole : callable
-        Of a run that pauses, whether a row of the oracle must have come out before the pause.
+    whole : callable, optional
+        Of a run that pauses, whether a row of the oracle must have come out before the pause; else
+        what comes out of a serial run must.
     schedules : float
         As of `Scenario`.
     """
@@ -301,11 +332,14 @@ def scenario_of(
         (output,) = query.outputs
         given = np.zeros(1 + MOST_OUT * words_of(output), np.int64)
         control = make_control(len(on_machine.bodies))
-        return Running(control, several(*channels), given, on_machine)
+        return Running(control, several(*channels), given, np.zeros(1, np.int64), on_machine)
 
     def perform(state: Running, call: Call) -> int:
         (number,) = call.arguments
-        thread = _Quiet(state.control, block(number))
+        if call.name == WATCH:
+            return _watch(state, certain())
+        is_source = number == len(state.plan.bodies) - 1
+        thread = (_Silent if case.silent and is_source else _Quiet)(state.control, block(number))
         try:
             state.plan.bodies[number].run(thread)
         except UsageError as error:
@@ -323,42 +357,80 @@ def scenario_of(
             assert all(each.startswith(case.failing) for each in failures), failures
             return
         assert not failures, failures
+        if case.silent:
+            # A thread that is stopped may take one step more or not.
+            found, most = state.plan.rows_of(state.given), before()[0]
+            if case.merger == BEST_EFFORT:
+                found, most = sorted(found), sorted(most)
+            assert found == most[: len(found)], f"came out: {found}, and it is {most}"
+            return
         assert all(each.answer == ENDED for each in history), "a thread was told to stop"
-        for rings in state.channels:
-            left = rings.positions[WRITTEN::RING_WORDS] - rings.positions[READ::RING_WORDS]
-            assert not left.any(), f"at the end {left} rows were left in the rings"
-        known = sum(len(stream) for streams in case.streams.values() for stream in streams)
-        assert state.plan.parts.source.total == known, "the source does not know its tuples"
-        waiting = state.plan.parts.waiting if case.waiting is not None else None
-        assert waiting == case.waiting, f"{waiting} tuples wait in mergers, not {case.waiting}"
-        if case.dealt:
-            dealt = tuple(state.plan.parts.tuples.values())
-            assert dealt == case.dealt, f"instances were sent {dealt} tuples, and not {case.dealt}"
-        _compare(state, case, wanted, whole)
+        _check_ends(state, case)
+        _compare(state, case, wanted, [] if case.until is None else before()[0])
 
     def invariants(state: Running) -> None:
         for rings in state.channels:
             check_invariants(rings)
 
     wanted = [] if case.failing else reference.run(query, case.streams)[query.outputs[0].name]
+
+    @cache
+    def before() -> tuple[list[Tuple], int]:
+        """Return what comes out before a pause; made late, since a fault must not hide the rest."""
+        found, until = OnMachine(plan, case).before()
+        return found if whole is None else list(filter(whole, wanted)), until
+
+    def certain() -> int:
+        found, until = before()
+        # Under best effort, whatever has come is put out.
+        return sum(case.merger == BEST_EFFORT or row[0] < until for row in found)
+
     count = 2 + len(instances)
-    programs = tuple((Call(RUN, (number,)),) for number in range(count))
+    calls = [*(Call(RUN, (number,)) for number in range(count))]
+    if case.silent:
+        calls.append(Call(WATCH, (count,)))
     return Scenario(
-        name, make, programs, perform, finish=finish, invariants=invariants, rests=False,
-        deep=case.deep, schedules=schedules,
+        name, make, tuple((call,) for call in calls), perform, finish=finish,
+        invariants=invariants, retry=frozenset({NOT_READY}) if case.silent else frozenset(),
+        rests=False, deep=case.deep, schedules=schedules,
     )  # fmt: skip
 
 
-def _compare(
-    state: Running, case: Case, wanted: list[Tuple], whole: Callable[[Tuple], bool]
-) -> None:
-    """Compare the output with that of the oracle."""
+def _watch(state: Running, certain: int) -> int:
+    """Stop the run when nothing lies in the rings and what is certain has come out."""
+    # ACQUIRE: the tuples were written before.
+    if load(state.shown, 0, ACQUIRE) < certain:
+        return NOT_READY
+    for rings in state.channels:
+        for ring in range(0, len(rings.positions), RING_WORDS):
+            # RELAXED: a number that is too small makes the watcher look again.
+            read = load(rings.positions, ring + READ, RELAXED)
+            if read != load(rings.positions, ring + WRITTEN, RELAXED):
+                return NOT_READY
+    store(state.control, STOP, 1, RELEASE)
+    return READY
+
+
+def _check_ends(state: Running, case: Case) -> None:
+    """Check what is left when all threads have ended."""
+    for rings in state.channels:
+        left = rings.positions[WRITTEN::RING_WORDS] - rings.positions[READ::RING_WORDS]
+        assert not left.any(), f"at the end {left} rows were left in the rings"
+    known = sum(len(stream) for streams in case.streams.values() for stream in streams)
+    assert state.plan.parts.source.total == known, "the source does not know its tuples"
+    waiting = state.plan.parts.waiting if case.waiting is not None else None
+    assert waiting == case.waiting, f"{waiting} tuples wait in mergers, not {case.waiting}"
+    if case.dealt:
+        dealt = tuple(state.plan.parts.tuples.values())
+        assert dealt == case.dealt, f"instances were sent {dealt} tuples, and not {case.dealt}"
+
+
+def _compare(state: Running, case: Case, wanted: list[Tuple], before: list[Tuple]) -> None:
+    """Compare the output with that of the oracle, and with what comes out before a pause."""
     found = state.plan.rows_of(state.given)
-    if case.merger == BEST_EFFORT:
-        assert sorted(found) == sorted(wanted), f"came out: {found}, and it is {wanted}"
-        return
+    in_order = sorted if case.merger == BEST_EFFORT else list
     if case.until is not None:
-        before = list(filter(whole, wanted))
-        assert found == before, f"came out before the pause: {found}, and it is {before}"
+        early, whole = in_order(found), in_order(before)
+        assert early == whole, f"came out before the pause: {early}, and it is {whole}"
         found = found + state.plan.rest()
-    assert found == wanted, f"came out: {found}, and it is {wanted}"
+    assert in_order(found) == in_order(wanted), f"came out: {found}, and it is {wanted}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from operators.check.scenario import Scenario
 from operators.contract import Variant
+from operators.streamcloud.check import dimensions
 from operators.streamcloud.check.channels import scenarios as of_channels
 from operators.streamcloud.check.programs import Case, scenario_of
 from operators.streamcloud.plan import BEST_EFFORT
@@ -113,4 +114,9 @@ def scenarios(variant: Variant) -> list[Scenario]:
     ]
     # Most faults show in the first scenario.
     first, second, *rest = (scenario_of(variant, name, case) for name, case in found.items())
-    return [*of_channels(), first, second, *pauses, *rest]
+    return [*of_channels(), first, second, *pauses, *rest, *dimensions.scenarios(variant)]
+
+
+def uncovered(variant: Variant) -> list[str]:
+    """Return the pairs of values that no plan has, with the reasons."""
+    return dimensions.uncovered(variant)

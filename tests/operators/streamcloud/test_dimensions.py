@@ -1,0 +1,104 @@
+"""Plans that come from a table of dimensions: every pair of values occurs, and each is checked."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import pytest
+
+from operators import registry
+from operators.check.explore import Explorer
+from operators.check.families import scenarios, uncovered
+from operators.check.scenario import Failure
+from operators.streamcloud.carriers import threads
+from operators.streamcloud.carriers.channels import Inbox
+from operators.streamcloud.check.dimensions import (
+    AGGREGATE,
+    DIMENSIONS,
+    FILTER,
+    JOIN,
+    MAP,
+    PRODUCT,
+    SILENCE,
+    TOTAL,
+    UNION,
+    derived_cases,
+)
+from operators.streamcloud.plan import BEST_EFFORT, OPERATOR_CLUSTER, STRATEGIES
+from operators.streamcloud.rows import END
+
+# Kinds with and without windows.
+WITH, WITHOUT = (AGGREGATE, TOTAL, JOIN, PRODUCT), (MAP, FILTER, UNION)
+
+
+def pairs_without_a_plan(strategy):
+    windows = DIMENSIONS["window"]
+    # Of a strategy with a stage for each operator, these have two; the others put them together.
+    of_two = (FILTER, UNION, JOIN) if strategy == OPERATOR_CLUSTER else (JOIN,)
+    return {
+        *(("kind", kind, "window", each) for kind in WITHOUT for each in windows if each != "none"),
+        *(("kind", kind, "window", "none") for kind in WITH),
+        ("kind", PRODUCT, "window", "overlaps"),
+        *(("kind", kind, "instances", 3) for kind in of_two),
+        *(("kind", kind, "merger", BEST_EFFORT) for kind in WITH),
+        *(("window", each, "merger", BEST_EFFORT) for each in windows if each != "none"),
+    }
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_pair_of_values_occurs_but_those_named(strategy):
+    variant = registry.variant("streamcloud", strategy)
+    # The last value has a hyphen.
+    most = len(DIMENSIONS) - 1
+    cases = [dict(zip(DIMENSIONS, each.split("-", most), strict=True))
+             for each in derived_cases(variant)]  # fmt: skip
+    never = pairs_without_a_plan(strategy)
+    for one, other in combinations(DIMENSIONS, 2):
+        there = {(case[one], case[other]) for case in cases}
+        wanted = {
+            (str(x), str(y))
+            for x, y in product(DIMENSIONS[one], DIMENSIONS[other])
+            if (one, x, other, y) not in never
+        }
+        assert there == wanted
+    assert len(cases) < 35
+    said = [f"{one} {x} with {other} {y}" for one, x, other, y in never]
+    assert sorted(line.partition(":")[0] for line in uncovered(variant)) == sorted(said)
+
+
+@pytest.fixture(scope="module")
+def plans():
+    variant = registry.variant("streamcloud", "subquery-cluster")
+    derived = derived_cases(variant)
+    return [each for each in scenarios(variant) if each.name in derived]
+
+
+def test_plans_are_among_the_scenarios_and_meet_full_channels(plans, monkeypatch):
+    full = []
+    has_room = Inbox.has_room
+    monkeypatch.setattr(Inbox, "has_room",
+                        lambda self, row: has_room(self, row) or full.append(row))  # fmt: skip
+    for scenario in plans[:3]:
+        next(Explorer(scenario).every_schedule(0))
+    assert full
+    assert len(plans) == len(derived_cases(registry.variant("streamcloud", "subquery-cluster")))
+
+
+def test_a_row_that_stays_with_its_thread_until_the_next_is_seen(plans, monkeypatch):
+    """Every row is sent before the stream ends, and nothing is missing at the end."""
+    send = threads.Thread.send
+
+    def late(self, inboxes, sent):
+        rows = [*self.__dict__.pop("parked", []), *sent]
+        if rows and rows[-1].row.progress != END:
+            self.parked = [rows.pop()]
+        return send(self, inboxes, rows)
+
+    monkeypatch.setattr(threads.Thread, "send", late)
+    ends = {scenario.name: scenario for scenario in plans}
+    (silent, *_) = [each for name, each in ends.items() if f"-{SILENCE}-" in name]
+    (whole, *_) = [each for name, each in ends.items() if "-end-" in name]
+    for _ in zip(range(5), Explorer(whole).every_schedule(1), strict=False):
+        pass
+    with pytest.raises(Failure, match="every thread gives way to the others"):
+        next(Explorer(silent).every_schedule(0))
