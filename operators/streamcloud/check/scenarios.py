@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from operators.check.scenario import Scenario
 from operators.contract import Variant
-from operators.streamcloud.check import dimensions
+from operators.streamcloud.check import channel_dimensions, dimensions
 from operators.streamcloud.check.channels import scenarios as of_channels
 from operators.streamcloud.check.programs import Case, scenario_of
-from operators.streamcloud.plan import BEST_EFFORT
+from operators.streamcloud.plan import BEST_EFFORT, SUBQUERY_CLUSTER
 
 ALONE = {"compile": "It makes a plan before there are threads."}
 
@@ -114,9 +114,13 @@ def scenarios(variant: Variant) -> list[Scenario]:
     ]
     # Most faults show in the first scenario.
     first, second, *rest = (scenario_of(variant, name, case) for name, case in found.items())
-    return [*of_channels(), first, second, *pauses, *rest, *dimensions.scenarios(variant)]
+    derived = dimensions.scenarios(variant)
+    if variant.id == SUBQUERY_CLUSTER:
+        derived += channel_dimensions.scenarios()
+    return [*of_channels(), first, second, *pauses, *rest, *derived]
 
 
 def uncovered(variant: Variant) -> list[str]:
-    """Return the pairs of values that no plan has, with the reasons."""
-    return dimensions.uncovered(variant)
+    """Return the pairs of values that no plan has, and no channel, with the reasons."""
+    of_channels = channel_dimensions.uncovered() if variant.id == SUBQUERY_CLUSTER else []
+    return [*dimensions.uncovered(variant), *of_channels]

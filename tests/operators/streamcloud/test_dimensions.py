@@ -1,4 +1,4 @@
-"""Plans that come from a table of dimensions: every pair of values occurs, and each is checked."""
+"""Plans and channels that come from tables of dimensions: every pair of values occurs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from operators.check.families import scenarios, uncovered
 from operators.check.scenario import Failure
 from operators.streamcloud.carriers import threads
 from operators.streamcloud.carriers.channels import Inbox
+from operators.streamcloud.check import channel_dimensions
 from operators.streamcloud.check.dimensions import (
     AGGREGATE,
     DIMENSIONS,
@@ -63,7 +64,41 @@ def test_every_pair_of_values_occurs_but_those_named(strategy):
         assert there == wanted
     assert len(cases) < 35
     said = [f"{one} {x} with {other} {y}" for one, x, other, y in never]
-    assert sorted(line.partition(":")[0] for line in uncovered(variant)) == sorted(said)
+    found = set(uncovered(variant)) - set(channel_dimensions.uncovered())
+    assert sorted(line.partition(":")[0] for line in found) == sorted(said)
+
+
+def test_every_pair_of_values_of_a_channel_occurs_but_that_named():
+    dimensions = channel_dimensions.DIMENSIONS
+    names = [scenario.name.replace("best-effort", "best_effort")
+             for scenario in channel_dimensions.scenarios()]  # fmt: skip
+    cases = [dict(zip(dimensions, name.split("-"), strict=True)) for name in names]
+    never = ("times", "silent", "ending", channel_dimensions.EARLY)
+    for one, other in combinations(dimensions, 2):
+        there = {(case[one], case[other].replace("_", "-")) for case in cases}
+        there = {(x.replace("_", "-"), y) for x, y in there}
+        wanted = {
+            (str(x), str(y))
+            for x, y in product(dimensions[one], dimensions[other])
+            if (one, x, other, y) != never
+        }
+        assert there == wanted
+    assert channel_dimensions.uncovered() == [
+        "times silent with ending early: the first sender has no row to end with"
+    ]
+    variant = registry.variant("streamcloud", "subquery-cluster")
+    there = {scenario.name for scenario in scenarios(variant)}
+    assert {scenario.name for scenario in channel_dimensions.scenarios()} <= there
+
+
+def test_a_sender_that_does_not_hear_that_it_is_stopped_is_seen(monkeypatch):
+    put = Inbox.put
+    monkeypatch.setattr(Inbox, "put", lambda self, row, stopped: put(self, row, lambda: False))
+    found = [each for each in channel_dimensions.scenarios() if "-stopped-" in each.name]
+    with pytest.raises(Failure, match="every thread gives way to the others"):
+        for scenario in found:
+            for _ in zip(range(20), Explorer(scenario).every_schedule(1), strict=False):
+                pass
 
 
 @pytest.fixture(scope="module")
