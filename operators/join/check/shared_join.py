@@ -7,6 +7,7 @@ end the partners that were given out are compared with a nested loop over all tu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from operators import registry
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario, nearest
 from operators.contract import ACCEPTED, END, NOT_READY, READY, Variant
+from operators.join.check import idle_turns
 from operators.join.check.scenarios import ALONE
 from operators.join.family import COUNT, FOUND, Output, State
 from operators.join.feed import Feed, in_turns
@@ -32,10 +34,12 @@ from operators.join.work_queue import (
 
 __all__ = ["ALONE", "scenarios"]
 
-STEPS = "steps"
+STEPS, STEP = "steps", "step"
 HALF_WIDTH = 1
 # Steps that a thread takes before it lets others go first, unless it has to wait.
 MOST_STEPS = 40
+# The most schedules of an exploration in which a thread stays away.
+IDLE_SCHEDULES = 12
 SMALL = {"fan_out": 4, "insertion_depth": 1, "merge_ratio": 1}
 
 
@@ -60,6 +64,8 @@ class _Join(NamedTuple):
     threads: int = 2
     deep: bool = False
     span: int = 0  # ticks of a time window; one tuple arrives each tick
+    # Turns of each thread until the first one stays away; none: both go on to the end.
+    turns: tuple[int, ...] = ()
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
@@ -88,11 +94,32 @@ def scenarios(variant: Variant) -> list[Scenario]:
         # So few may be held that the others come to a stop, and help.
         held = {"held": 2, "ahead": 1}
         found["held-up"] = _Join([5, 6, 5, 6, 5, 5, 6], [], 2, 2, held)
+    found |= _idle(merges)
     return [
         _updates(variant),
         _takes(variant),
         *(_scenario(variant, name, each) for name, each in found.items()),
     ]
+
+
+def _idle(merges: bool) -> dict[str, _Join]:
+    """Return the joins in which a thread stays away after some turns (`idle_turns`)."""
+    six = [5, 6, 5, 9, 6, 5]
+    found = {
+        "idle-early": _Join(six, [], 2, 3, turns=(2, 3)),
+        "idle-late": _Join(six, [], 2, 3, {"ahead": 1}, turns=(4, 5)),
+        "idle-no-room": _Join([5] * 6, [], 2, 5, {"room": 2}, turns=(3, 4)),
+        "idle-two-streams": _Join([9, 3, 4], [4, 9, 3], 1, 2, {"task_size": 2}, turns=(2, 3)),
+    }
+    if merges:
+        for name in ("non-blocking", "blocking"):
+            for turns in ((3, 4), (6, 5), (9, 8)):
+                own = {"merge": name, "held": 2}
+                join = _Join([5, 6, 5, 6, 5, 5], [], 2, 2, own, turns=turns)
+                found[f"idle-{name}-{turns[0]}"] = join
+        both = {"held": 2, "ahead": 4}
+        found["idle-merges-of-both"] = _Join([5, 6, 5], [6, 5, 6], 1, 1, both, turns=(7, 6))
+    return found
 
 
 def _partners(join: _Join) -> list[int]:
@@ -221,7 +248,7 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
 
     def perform(state: _Running, call: Call) -> int:
         worker = state.workers[call.arguments[0]]
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_STEPS if call.name == STEPS else 1):
             status = step(state.shared, worker, state.output, state.feed)
             if status == FOUND:
                 # The first word counts the tuples given out.
@@ -236,6 +263,9 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
         return int(status)
 
     def finish(state: _Running, history: Sequence[HistoryOperation]) -> None:
+        if join.turns:
+            idle_turns.go_on_alone(state, merges, perform, STEP)
+            idle_turns.go_on_together(state, perform, STEP)
         given = [int(word) for word in state.given]
         assert given == [len(wanted), *wanted], f"given out: {given}, and it is {wanted}"
 
@@ -243,8 +273,12 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
         operations.check_invariants(State(state.shared, tuple(state.workers), state.output))
 
     programs = tuple((Call(STEPS, (worker,)),) for worker in range(join.threads))
+    retry = frozenset({READY, NOT_READY, FOUND})
+    if join.turns:
+        programs = tuple((Call(STEP, (n,)),) * turns for n, turns in enumerate(join.turns))
+        retry = frozenset()
     return Scenario(
         name, make, programs, perform, finish=finish, invariants=invariants, rests=False,
-        retry=frozenset({READY, NOT_READY, FOUND}), declines=frozenset({NOT_READY}),
-        deep=join.deep,
+        retry=retry, declines=frozenset({NOT_READY}), deep=join.deep,
+        schedules=IDLE_SCHEDULES if join.turns else math.inf,
     )  # fmt: skip
