@@ -40,6 +40,9 @@ from operators.check.shared_memory import THREAD_MASK
 
 STATE_LIMIT = 10_000
 RECENT = 4
+_PAUSES = ("pause", "yield_thread", "sleep_us")
+_READING = ("load", "cas", "fetch_add", "exchange")
+_ACCESSES = (*_READING, "store", "fence", "lock", "unlock")
 _OWN = os.path.dirname(__file__)
 
 
@@ -128,6 +131,7 @@ class Graph:
         self._completed = 0
         self._stood: list[Position] = []
         self._recent: list[tuple] = [()] * machine.count
+        self._paused: set[int] = set()
         try:
             machine.run(self)
             self._arrive(0)
@@ -145,14 +149,27 @@ class Graph:
         return schedule_string(self.scenario.name, "sc", self.machine.epochs)
 
     def _remembering(self, name: str, function: Any) -> Any:
-        """Keep the last words that each thread read; local variables may not hold them."""
-        if name not in ("load", "cas", "fetch_add", "exchange"):
+        """Keep the last words that each thread read; local variables may not hold them.
+
+        Pauses with no access between them are one: a path of steps could not tell them apart.
+        """
+        if name in _PAUSES:
+
+            def pausing(*arguments: Any) -> None:
+                if self.machine.thread not in self._paused:
+                    self._paused.add(self.machine.thread)
+                    function(*arguments)
+
+            return pausing
+        if name not in _ACCESSES:
             return function
 
         def remembering(*arguments: Any) -> Any:
             value = function(*arguments)
             thread = self.machine.thread
-            self._recent[thread] = (*self._recent[thread][1 - RECENT :], value)
+            self._paused.discard(thread)
+            if name in _READING:
+                self._recent[thread] = (*self._recent[thread][1 - RECENT :], value)
             return value
 
         return remembering

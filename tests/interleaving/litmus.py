@@ -162,6 +162,13 @@ def wait_a_while(word, value, tries):
     return 0
 
 
+def wait_patiently(word, value):
+    """Wait with several pauses between two looks."""
+    while load(word, 0, ACQUIRE) != value:
+        for _ in range(3):
+            pause()
+
+
 def spin(word, value):
     """Wait without yielding."""
     while load(word, 0, ACQUIRE) != value:
@@ -218,8 +225,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         wait_for, wait_and_note, read_behind, read_behind_fence, read_behind_update, write_behind,
-        dekker, peterson, spin_locked, wait_a_while, spin, count_up, add_by_halves, step_on,
-        follow, plain_read, plain_write, plain_add,
+        dekker, peterson, spin_locked, wait_a_while, wait_patiently, spin, count_up, add_by_halves,
+        step_on, follow, plain_read, plain_write, plain_add,
     )
 }  # fmt: skip
 

@@ -27,6 +27,10 @@ WAITING: dict[str, Programs] = {
     "a mutex": (UNDER_A_LOCK, UNDER_A_LOCK),
     "a spin": ((put("x", 1, RELEASE), put("x", 0, RELEASE)), (Call("spin", ("x", 0)),)),
     "a flag": ((put("x", 1, RELEASE),), (Call("wait_for", ("x", 1, ACQUIRE)),)),
+    "pauses in a row": (
+        tuple(put("x", value, RELEASE) for value in (2, 3, 1)),
+        (Call("wait_patiently", ("x", 1)),),
+    ),
 }
 
 
