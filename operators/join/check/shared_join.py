@@ -13,44 +13,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from operators import registry
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call, Scenario, nearest
-from operators.contract import ACCEPTED, END, NOT_READY, READY, Variant
+from operators.check.scenario import Call, Scenario
+from operators.contract import END, NOT_READY, READY, Variant
 from operators.join.check import idle_turns
 from operators.join.check.scenarios import ALONE
-from operators.join.family import COUNT, FOUND, Output, State
-from operators.join.feed import Feed, in_turns
-from operators.join.shared_join import make_take, make_update
-from operators.join.shared_state import ASKED, SIZE, TASK, Shared, Worker
-from operators.join.work_queue import (
-    BUSY,
-    HOLDING,
-    MERGE_NS,
-    MERGES_BEGAN,
-    NEXT_TASK,
-    TOOK,
-)
+from operators.join.check.updates import HALF_WIDTH, Running, small, takes, updates
+from operators.join.family import COUNT, FOUND, State
+from operators.join.feed import in_turns
+from operators.join.shared_state import ASKED, SIZE, Shared, Worker
+from operators.join.work_queue import MERGE_NS, MERGES_BEGAN
 
 __all__ = ["ALONE", "scenarios"]
 
 STEPS, STEP = "steps", "step"
-HALF_WIDTH = 1
 # Steps that a thread takes before it lets others go first, unless it has to wait.
 MOST_STEPS = 40
 # The most schedules of an exploration in which a thread stays away.
 IDLE_SCHEDULES = 12
-SMALL = {"fan_out": 4, "insertion_depth": 1, "merge_ratio": 1}
-
-
-class _Running(NamedTuple):
-    """The join, the feed, and the partners given out: a word a tuple."""
-
-    shared: Shared
-    workers: NamedTuple  # of Workers; the checker finds shared arrays in NamedTuples only
-    output: Output
-    feed: Feed
-    given: np.ndarray
 
 
 class _Join(NamedTuple):
@@ -96,8 +76,8 @@ def scenarios(variant: Variant) -> list[Scenario]:
         found["held-up"] = _Join([5, 6, 5, 6, 5, 5, 6], [], 2, 2, held)
     found |= _idle(merges)
     return [
-        _updates(variant),
-        _takes(variant),
+        updates(variant),
+        takes(variant),
         *(_scenario(variant, name, each) for name, each in found.items()),
     ]
 
@@ -136,44 +116,6 @@ def _partners(join: _Join) -> list[int]:
     return found
 
 
-def _of_two(variant: Variant) -> _Running:
-    """Return a self join of two rows, a task for each of two threads."""
-    own = _small(variant) | {"threads": 2, "task_size": 1, "ahead": 2, "room": 16}
-    state = variant.operations.make_state(2, HALF_WIDTH, two_way=False, **own)
-    feed = in_turns(np.array([5, 6]), np.array([0]), 2, two_way=False)
-    several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(2)])
-    workers = several(*state.threads)
-    return _Running(state.shared, workers, state.output, feed, np.zeros(1, np.int64))
-
-
-def _updates(variant: Variant) -> Scenario:
-    """Return two threads that insert the tuples of their tasks.
-
-    So few states that a graph shows the effect on others when one stops: the index's progress.
-    """
-    index = registry.variant("index", variant.id).operations.shared
-    take, update = make_take(index, timed=False), make_update(index)
-
-    def make() -> _Running:
-        running = _of_two(variant)
-        for worker in running.workers:
-            assert take(running.shared, worker, running.feed) == TOOK, "a thread has no task"
-        return running
-
-    def perform(state: _Running, call: Call) -> int:
-        return int(update(state.shared, state.workers[call.arguments[0]]))
-
-    def finish(state: _Running, history: Sequence[HistoryOperation]) -> None:
-        assert [each.answer for each in history] == [ACCEPTED] * 2, "a tuple found no room"
-
-    def invariants(state: _Running) -> None:
-        assert index.entries(state.shared.indexes.r) == [(5, 0), (6, 1)], "a tuple is not there"
-
-    programs = tuple((Call("update", (worker,)),) for worker in range(2))
-    return Scenario("updates", make, programs, perform, finish=finish, invariants=invariants,
-                    rests=False)  # fmt: skip
-
-
 def _check_held(shared: Shared, worker: Worker) -> None:
     """Check that a task was taken when no more tuples than may be held were after the edge.
 
@@ -185,42 +127,9 @@ def _check_held(shared: Shared, worker: Worker) -> None:
         assert behind <= shared.queue.held_most, f"{behind} tuples are held"
 
 
-def _takes(variant: Variant) -> Scenario:
-    """Return two threads that take a task each, which does not depend on the index.
-
-    The schedules of a whole join are long, and with some indexes few of them have both threads
-    in ``take`` at once.
-    """
-    index = registry.variant("index", variant.id).operations.shared
-    take = make_take(index, timed=False)
-
-    def perform(state: _Running, call: Call) -> tuple[int, int]:
-        worker = state.workers[call.arguments[0]]
-        return int(take(state.shared, worker, state.feed)), int(worker.words[TASK])
-
-    def finish(state: _Running, history: Sequence[HistoryOperation]) -> None:
-        taken = sorted(each.answer[1] for each in history if each.answer[0] == TOOK)
-        assert taken == [0, 1] == list(range(state.shared.queue.words[NEXT_TASK])), taken
-
-    programs = tuple((Call("take", (worker,)),) for worker in range(2))
-    return Scenario(
-        "takes", lambda: _of_two(variant), programs, perform, finish=finish,
-        retry=frozenset({BUSY, HOLDING}), declines=frozenset({BUSY, HOLDING}),
-    )  # fmt: skip
-
-
-def _small(variant: Variant) -> dict[str, Any]:
-    """Return small values of an index's parameters."""
-    return {
-        each.name: nearest(each, SMALL[each.name])
-        for each in variant.parameters
-        if each.name in SMALL
-    }
-
-
 def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
     operations = variant.operations
-    own = _small(variant)
+    own = small(variant)
     own |= {"task_size": 1, "ahead": 2, "room": 16, "threads": join.threads, **join.parameters}
     step = operations.make_step(**own)
     merges = "merge" in (each.name for each in variant.parameters)
@@ -230,14 +139,14 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
     streams = np.array(join.r), np.array(join.s or [0])
     times = np.arange(len(join.r))
 
-    def make() -> _Running:
+    def make() -> Running:
         state = operations.make_state(
             join.window, HALF_WIDTH, two_way=bool(join.s), span=join.span, **own
         )
         feed = in_turns(*streams, join.there, two_way=bool(join.s))
         feed = feed._replace(times_r=times)
         given = np.zeros(len(wanted) + 1, np.int64)
-        running = _Running(state.shared, several(*state.threads), state.output, feed, given)
+        running = Running(state.shared, several(*state.threads), state.output, feed, given)
         for worker in range(join.threads):
             answer = perform(running, Call(STEPS, (worker,)))
             assert answer == END, "the first rows do not come to their end"
@@ -246,7 +155,7 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
         end_s = len(join.r) if join.s else 0
         return running._replace(feed=feed._replace(end_r=len(join.r), end_s=end_s))
 
-    def perform(state: _Running, call: Call) -> int:
+    def perform(state: Running, call: Call) -> int:
         worker = state.workers[call.arguments[0]]
         for _ in range(MOST_STEPS if call.name == STEPS else 1):
             status = step(state.shared, worker, state.output, state.feed)
@@ -262,14 +171,14 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
                 _check_held(state.shared, worker)
         return int(status)
 
-    def finish(state: _Running, history: Sequence[HistoryOperation]) -> None:
+    def finish(state: Running, history: Sequence[HistoryOperation]) -> None:
         if join.turns:
             idle_turns.go_on_alone(state, merges, perform, STEP)
             idle_turns.go_on_together(state, perform, STEP)
         given = [int(word) for word in state.given]
         assert given == [len(wanted), *wanted], f"given out: {given}, and it is {wanted}"
 
-    def invariants(state: _Running) -> None:
+    def invariants(state: Running) -> None:
         operations.check_invariants(State(state.shared, tuple(state.workers), state.output))
 
     programs = tuple((Call(STEPS, (worker,)),) for worker in range(join.threads))
