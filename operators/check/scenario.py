@@ -84,6 +84,8 @@ class Scenario:
         The most schedules of one exploration, and of random ones, unless ``--deep``: a program in
         which each look at a node is a step has more than a plain check has time for. The report
         names what was cut off.
+    graph : bool
+        Whether progress is looked at in a graph of all states, too.
     rests : bool
         Whether `invariants` hold whenever no thread is inside a call. Else a thread keeps something
         from one call to the next, a lock say, and they are judged at the end alone.
@@ -104,6 +106,7 @@ class Scenario:
     declines: frozenset = frozenset()
     deep: bool = False
     schedules: float = math.inf
+    graph: bool = True
     rests: bool = True
     before_finish: bool = False
 

@@ -304,9 +304,9 @@ def _check_progress(
     graphs = 0
     waited: set[str] = set()
     # A thread alone waits for nobody.
-    chosen = [each for each in chosen if len(each.programs) > 1]
+    drawn = [each for each in chosen if each.graph and len(each.programs) > 1]
     # A blocking structure needs one graph that shows it: some programs share no lock.
-    picked = chosen if variant.progress == "blocking" else _spread(chosen, size.graphs)
+    picked = drawn if variant.progress == "blocking" else _spread(drawn, size.graphs)
     for scenario in picked:
         if report.blocking:
             break

@@ -5,7 +5,8 @@ producer writes without any atomic. Processing a tuple writes serial number and 
 the partition, without any atomic either, so that two workers that process one partition at the same
 time are a data race. At the end one worker alone goes on until nothing is left, if the others own
 nothing. Then for each partition the serial numbers must ascend, and each producer's words must be
-in the order added, each once; and what was emptied must take as many tuples again.
+in the order added, each once; and what was emptied must take as many tuples again. A worker that
+was told to stay is given a tuple when it asks.
 """
 
 from __future__ import annotations
@@ -19,6 +20,17 @@ from operators.check.history import HistoryOperation
 from operators.check.scenario import ITSELF, NO_END, WAITS, Call, Scenario
 from operators.contract import ACCEPTED, NOT_READY, READY, Variant
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.partition.check import dimensions
+from operators.partition.check.dimensions import (
+    LEAVE,
+    NEXT,
+    PROCESSED,
+    SCHEDULES,
+    WAITING,
+    adds,
+    alone,
+    works,
+)
 
 PARTITIONS = 2
 WORKERS = 2
@@ -26,8 +38,6 @@ WORKERS = 2
 LOG = 32
 # More than the largest word of a tuple; and the word of a tuple that is added at rest.
 DATA, LATE = 32, 30
-# What a thread calls that calls nothing else: ``process`` is two operations.
-NEXT, PROCESSED, LEAVE, WAITING = "next_input", "processed", "leave", "waiting"
 ALONE = {
     # Their answers are judged at the end; and a partition that is given up wrongly is a data race.
     PROCESSED: ITSELF,
@@ -40,24 +50,10 @@ class _Bench(NamedTuple):
     """A worklist and a log of the processed tuples."""
 
     worklist: Any
-    log: np.ndarray  # PARTITIONS * LOG; plain, written by the worker that processes the partition
+    # LOG words a partition; plain, written by the worker that processes the partition
+    log: np.ndarray
     data: np.ndarray  # DATA; plain, written by the producer of a tuple: by word
-    given: np.ndarray  # WORKERS lines; plain: 1 while a worker has a tuple, its own word
-
-
-def adds(*tuples: tuple[int, int]) -> tuple[Call, ...]:
-    """Return the program of a producer: partition and word of each tuple."""
-    return tuple(Call("add_input", each) for each in tuples)
-
-
-def works(worker: int, count: int) -> tuple[Call, ...]:
-    """Return the program of a worker that asks for a tuple `count` times."""
-    return (Call("process", (worker,)),) * count
-
-
-def alone(name: str, worker: int, count: int = 1) -> tuple[Call, ...]:
-    """Return the program of a worker that calls one operation alone."""
-    return (Call(name, (worker,)),) * count
+    given: np.ndarray  # a line a worker; plain: 1 while the worker has a tuple, its own word
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
@@ -89,10 +85,23 @@ def scenarios(variant: Variant) -> list[Scenario]:
                  deep=True),
         worklist("three-of-two", adds((0, 10), (1, 20), (0, 11), (1, 21)), works(0, 2),
                  works(1, 2), capacity=2, deep=True),
+        *(
+            worklist(each.name, *each.threads, before=each.before, capacity=each.capacity,
+                     partitions=each.partitions, workers=each.workers,
+                     retry=WAITS if each.again else frozenset(), schedules=SCHEDULES,
+                     # With three threads the graph takes longer than all schedules.
+                     graph=len(each.threads) < 3)
+            for each in dimensions.derived_programs(variant)
+        ),
     ]  # fmt: skip
     if variant.threads["producer"] != "one":
         found += two_producers(variant)
     return found
+
+
+def uncovered(variant: Variant) -> list[str]:
+    """Return what no derived program of a worklist has, with the reasons."""
+    return dimensions.uncovered(variant)
 
 
 def two_producers(variant: Variant) -> list[Scenario]:
@@ -119,13 +128,15 @@ def _scenario(
     programs: Sequence[tuple[Call, ...]],
     before: tuple[Call, ...] = (),
     capacity: int = 4,
+    partitions: int = PARTITIONS,
+    workers: int = WORKERS,
     **more: Any,
 ) -> Scenario:
     operations = variant.operations
 
     def make() -> _Bench:
-        worklist = operations.make_state(PARTITIONS, WORKERS, capacity)
-        log, given = aligned_words(PARTITIONS * LOG), aligned_words(WORKERS * LINE_WORDS)
+        worklist = operations.make_state(partitions, workers, capacity)
+        log, given = aligned_words(partitions * LOG), aligned_words(workers * LINE_WORDS)
         bench = _Bench(worklist, log, aligned_words(DATA), given)
         for call in before:
             assert perform(bench, call) not in WAITS, call
@@ -148,7 +159,7 @@ def _scenario(
         operations.processed(bench.worklist, worker)
         return ACCEPTED
 
-    def perform(bench: _Bench, call: Call) -> int:
+    def perform(bench: _Bench, call: Call) -> int | tuple[int, int]:
         if call.name == "add_input":
             _, word = call.arguments
             bench.data[word] = word
@@ -159,17 +170,21 @@ def _scenario(
         if call.name == LEAVE:
             return int(operations.leave(bench.worklist, worker))
         if call.name == WAITING:
-            return operations.waiting(bench.worklist)
+            # The first word of an answer is a status: without it, none would be NOT_READY.
+            return READY, operations.waiting(bench.worklist)
         status = take(bench, worker)
         if call.name == "process" and status == READY:
             end(bench, worker)
         return status
 
     def finish(bench: _Bench, history: Sequence[HistoryOperation]) -> None:
-        for worker in range(WORKERS):
+        for worker in range(workers):
             if bench.given[worker * LINE_WORDS]:
                 end(bench, worker)
-        _drain(operations, bench, perform)
+        for stays in (o.arguments[0] for o in history if o.name == LEAVE and not o.answer):
+            told = perform(bench, Call("process", (stays,)))
+            assert told == READY, f"worker {stays} was told to stay, and finds nothing"
+        _drain(operations, bench, perform, workers)
         accepted = _accepted(history)
         first = [(-1, *call.arguments) for call in before if call.name == "add_input"]
         compare(bench.log, [*first, *accepted])
@@ -188,9 +203,9 @@ def _scenario(
     )
 
 
-def _drain(operations: Any, bench: _Bench, perform: Any) -> None:
+def _drain(operations: Any, bench: _Bench, perform: Any, workers: int) -> None:
     """Let workers go on until nothing is left, and leave: one alone, if the others own nothing."""
-    stay = [w for w in range(WORKERS) if not operations.leave(bench.worklist, w)] or [WORKERS - 1]
+    stay = [w for w in range(workers) if not operations.leave(bench.worklist, w)] or [workers - 1]
     for _ in range(NO_END):
         if all(perform(bench, Call("process", (w,))) == NOT_READY for w in stay):
             break
@@ -198,7 +213,7 @@ def _drain(operations: Any, bench: _Bench, perform: Any) -> None:
         raise AssertionError(f"after {NO_END} rounds there is no end of what comes out")
     left = operations.waiting(bench.worklist)
     assert left == 0, f"workers {stay} find nothing, and {left} tuples wait"
-    for worker in range(WORKERS):
+    for worker in range(workers):
         assert operations.leave(bench.worklist, worker), f"worker {worker} cannot leave"
 
 
@@ -214,13 +229,11 @@ def _fill_again(bench: _Bench, perform: Any, capacity: int) -> None:
 
 
 def _judge_answers(history: Sequence[HistoryOperation], added: int) -> None:
-    """Check the answers of operations that have no other effect on the outputs."""
+    """Check the answers of who asks how many tuples wait."""
     for operation in history:
         if operation.name == WAITING:
-            assert 0 <= operation.answer <= added, f"{operation.answer} of {added} tuples wait"
-        elif operation.name == LEAVE:
-            # In these programs the worker has processed the last tuple that it was given.
-            assert operation.answer == 1, "a worker that owns nothing may not leave"
+            count = operation.answer[1]
+            assert 0 <= count <= added, f"{count} of {added} tuples wait"
 
 
 def compare(log: np.ndarray, added: Sequence[tuple[int, int, int]]) -> None:
@@ -238,7 +251,7 @@ def compare(log: np.ndarray, added: Sequence[tuple[int, int, int]]) -> None:
     AssertionError
     """
     every: list[int] = []
-    for partition in range(PARTITIONS):
+    for partition in range(len(log) // LOG):
         own = log[partition * LOG : (partition + 1) * LOG].tolist()
         count = own[0]
         serials, words = own[1 : 1 + 2 * count : 2], own[2 : 2 + 2 * count : 2]
