@@ -1,9 +1,10 @@
 """Small programs for the ring of blocks: whole pipelines in blocks of one and two records.
 
 Workers take turns of the runtime itself (`operators.pipeline.blocks.turns`) on a pipeline of all
-kinds of segments. Their work on records is plain: a block, a part or an operator's state in the
-hands of two workers is a data race. At the end one worker goes on alone, and the outputs must be
-those of the reference run, in order.
+kinds of segments; some programs begin when one worker has taken a few turns, or all but the last.
+Their work on records is plain: a block, a part or an operator's state in the hands of two workers
+is a data race. At the end one worker goes on alone, and the outputs must be those of the reference
+run, in order.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ from operators.pipeline.blocks.state import (
     make_blocks_state,
 )
 from operators.pipeline.blocks.turns import make_work_in_blocks
-from operators.pipeline.check import ring_alone
+from operators.pipeline.check import block_dimensions, ring_alone
+from operators.pipeline.check.block_dimensions import BlockProgram, turns
 from operators.pipeline.declare import PARTITIONED, STATEFUL, STATELESS, Operator, Pipeline
 from operators.pipeline.reference import run_serially
 from operators.pipeline.state import COUNT, PACE_WORDS, Pace
@@ -52,6 +54,8 @@ MOST_OUTPUTS = 16
 BY_THE_FIRST = Schedule(0, slice_ns=1_000, window_ns=100_000)
 # The answer of a turn that was told the end, and does not find all outputs.
 TOO_EARLY = -99
+# Each turn is repeated until the end.
+AT_END = {"retry": frozenset({READY, NOT_READY}), "goes_on": frozenset({READY})}
 # Of an exploration: a turn through a whole pipeline has some fifty steps.
 SCHEDULES = 300
 
@@ -122,6 +126,7 @@ IN_PARTS = Pipeline("in parts", 1, (_BY_KEY, _LAST))
 # Outputs of some records: those behind move to the front.
 SOME_IN_PARTS = Pipeline("some in parts", 1, (_SOME_BY_KEY, _LAST))
 LONG = Pipeline("long", 1, (_FREE, _BY_KEY, _LAST, _IN_ORDER))
+PIPELINES = {"ordered": ORDERED, "parts": IN_PARTS, "some": SOME_IN_PARTS, "long": LONG}
 
 
 class _Bench(NamedTuple):
@@ -132,15 +137,9 @@ class _Bench(NamedTuple):
     out: np.ndarray
 
 
-def turns(worker: int, count: int) -> tuple[Call, ...]:
-    """Return the program of a worker that takes some turns."""
-    return (Call("turn", (worker,)),) * count
-
-
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of the ring."""
     one, two = (turns(0, 2), turns(1, 2)), (turns(0, 3), turns(1, 3))
-    at_end = {"retry": frozenset({READY, NOT_READY}), "goes_on": frozenset({READY})}
     single = (turns(0, 1), turns(1, 1))
 
     on = _scenario
@@ -158,10 +157,37 @@ def scenarios(variant: Variant) -> list[Scenario]:
         on("no-room-in-order", LONG, (2, 5, 2), one, block=2, room_words=1),
         on("no-room-in-parts", LONG, (2, 5), one, block=2, room_words=1, parts=2),
         on("from-both-ends", LONG, (2, 1), two, block=1, ends=True),
-        on("to-the-end", ORDERED, (1,), single, block=1, **at_end),
+        on("to-the-end", ORDERED, (1,), single, block=1, **AT_END),
         on("three-workers", LONG, (2, 4), (*one, turns(2, 2)), block=1, parts=2, deep=True),
-        on("long-to-the-end", LONG, (2, 5), single, block=1, parts=2, deep=True, **at_end),
+        on("long-to-the-end", LONG, (2, 5), single, block=1, parts=2, deep=True, **AT_END),
+        *map(_derived, block_dimensions.derived_programs()),
     ]
+
+
+def uncovered(variant: Variant) -> list[str]:
+    """Return the pairs of values that no derived program of the ring has, with the reasons."""
+    return block_dimensions.uncovered()
+
+
+def _derived(program: BlockProgram) -> Scenario:
+    """Return the scenario of a program of the dimensions."""
+    return _scenario(
+        program.name,
+        PIPELINES[program.pipeline],
+        program.numbers,
+        program.threads,
+        parts=program.parts,
+        block=program.block,
+        in_flight=program.in_flight,
+        room_words=program.room_words,
+        ranged=program.ranged,
+        ends=program.ends,
+        taken=program.taken,
+        schedules=block_dimensions.SCHEDULES,
+        # A whole graph would have many times the states that a check has time for.
+        graph=False,
+        **(AT_END if program.to_the_end else {}),
+    )
 
 
 def scheduled_blocks(variant: Variant) -> list[Scenario]:
@@ -208,17 +234,24 @@ def _scenario(
     block: int,
     in_flight: int = 2,
     room_words: int = 8,
+    ranged: bool = False,
     ends: bool = False,
     schedulers: Sequence[Callable[..., int]] = (),
+    taken: int = 0,
+    schedules: float = SCHEDULES,
     **more: Any,
 ) -> Scenario:
+    """Return workers on a pipeline, from the start or after turns that one has `taken`.
+
+    Below 0, `taken` is the number of turns that are left to one worker.
+    """
     records = np.array(numbers, dtype=np.int64).reshape(-1, 1)
     kinds = [each.kind for each in pipeline.operators]
     scattered = tuple(n for n, kind in enumerate(kinds) if kind == PARTITIONED and parts > 1)
     work = make_work_in_blocks(pipeline, segments_of(pipeline, scattered), schedulers)
     wanted = [word for (word,) in run_serially(pipeline, records)]
 
-    def make() -> _Bench:
+    def from_the_start() -> _Bench:
         state = make_blocks_state(
             pipeline,
             records,
@@ -228,6 +261,7 @@ def _scenario(
             in_flight=in_flight,
             parts=parts,
             scattered=scattered,
+            ranged=ranged,
             ends=ends,
             schedule=BY_THE_FIRST if schedulers else BY_THE_WALK,
             marker_every=len(records) + 1,
@@ -235,6 +269,17 @@ def _scenario(
             room_words=room_words,
         )
         return _Bench(_with_names(state), make_control(WORKERS), aligned_words(WORKERS * OUT_WORDS))
+
+    def make() -> _Bench:
+        bench = from_the_start()
+        count = taken
+        if taken < 0:
+            count = max(_turns_to_the_end(from_the_start(), turn) + taken, 0)
+        for _ in range(count):
+            turn(bench, 0)
+        # Times: a program begins with the same words each time.
+        bench.state.statistics[:] = 0
+        return bench
 
     def turn(bench: _Bench, worker: int) -> int:
         own = bench.out[worker * OUT_WORDS : (worker + 1) * OUT_WORDS]
@@ -266,9 +311,14 @@ def _scenario(
         perform=perform,
         finish=finish,
         invariants=lambda bench: check_invariants(bench.state.ring),
-        schedules=SCHEDULES,
+        schedules=schedules,
         **more,
     )
+
+
+def _turns_to_the_end(bench: _Bench, turn: Callable[[_Bench, int], int]) -> int:
+    """Let worker 0 take turns until the end, and return how many it took."""
+    return sum(1 for _ in until(END, lambda: turn(bench, 0)))
 
 
 def _with_names(state: BlocksState) -> BlocksState:
