@@ -1,4 +1,4 @@
-"""Plans and channels that come from tables of dimensions: every pair of values occurs."""
+"""Plans, channels and mergers from tables of dimensions: every pair of values occurs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from operators.check.families import scenarios, uncovered
 from operators.check.scenario import Failure
 from operators.streamcloud.carriers import threads
 from operators.streamcloud.carriers.channels import Inbox
-from operators.streamcloud.check import channel_dimensions
+from operators.streamcloud.check import arrival_dimensions, channel_dimensions
 from operators.streamcloud.check.dimensions import (
     AGGREGATE,
     DIMENSIONS,
@@ -25,6 +25,7 @@ from operators.streamcloud.check.dimensions import (
     UNION,
     derived_cases,
 )
+from operators.streamcloud.merger import Sender
 from operators.streamcloud.plan import BEST_EFFORT, OPERATOR_CLUSTER, STRATEGIES
 from operators.streamcloud.rows import END
 
@@ -64,31 +65,65 @@ def test_every_pair_of_values_occurs_but_those_named(strategy):
         assert there == wanted
     assert len(cases) < 35
     said = [f"{one} {x} with {other} {y}" for one, x, other, y in never]
-    found = set(uncovered(variant)) - set(channel_dimensions.uncovered())
+    others = {*channel_dimensions.uncovered(), *arrival_dimensions.uncovered()}
+    found = set(uncovered(variant)) - others
     assert sorted(line.partition(":")[0] for line in found) == sorted(said)
 
 
-def test_every_pair_of_values_of_a_channel_occurs_but_that_named():
-    dimensions = channel_dimensions.DIMENSIONS
-    names = [scenario.name.replace("best-effort", "best_effort")
-             for scenario in channel_dimensions.scenarios()]  # fmt: skip
-    cases = [dict(zip(dimensions, name.split("-"), strict=True)) for name in names]
-    never = ("times", "silent", "ending", channel_dimensions.EARLY)
+SUBQUERIES = registry.variant("streamcloud", "subquery-cluster")
+TABLES = {
+    "channels": (
+        channel_dimensions.DIMENSIONS,
+        channel_dimensions.scenarios(),
+        ("times", "silent", "ending", channel_dimensions.EARLY),
+        channel_dimensions.uncovered(),
+        "the first sender has no row to end with",
+    ),
+    "mergers": (
+        arrival_dimensions.DIMENSIONS,
+        arrival_dimensions.scenarios(SUBQUERIES),
+        ("senders", 1, "feeds", arrival_dimensions.UNION),
+        arrival_dimensions.uncovered(),
+        "a union has two inputs",
+    ),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_pair_of_values_of_a_table_occurs_but_the_one_named(table):
+    dimensions, found, never, uncovered_there, reason = TABLES[table]
+    names = [scenario.name for scenario in found]
+    cases = [
+        dict(zip(dimensions, name.replace(BEST_EFFORT, "best").split("-"), strict=True))
+        for name in names
+    ]
     for one, other in combinations(dimensions, 2):
-        there = {(case[one], case[other].replace("_", "-")) for case in cases}
-        there = {(x.replace("_", "-"), y) for x, y in there}
+        there = {(case[one], case[other]) for case in cases}
         wanted = {
-            (str(x), str(y))
+            tuple(str(each).replace(BEST_EFFORT, "best") for each in (x, y))
             for x, y in product(dimensions[one], dimensions[other])
             if (one, x, other, y) != never
         }
         assert there == wanted
-    assert channel_dimensions.uncovered() == [
-        "times silent with ending early: the first sender has no row to end with"
-    ]
-    variant = registry.variant("streamcloud", "subquery-cluster")
-    there = {scenario.name for scenario in scenarios(variant)}
-    assert {scenario.name for scenario in channel_dimensions.scenarios()} <= there
+    one, x, other, y = never
+    assert uncovered_there == [f"{one} {x} with {other} {y}: {reason}"]
+    assert set(names) <= {scenario.name for scenario in scenarios(SUBQUERIES)}
+
+
+def test_a_row_that_waited_behind_a_gap_and_goes_on_late_is_seen(monkeypatch):
+    receive = Sender.receive
+
+    def only_one(self, row):
+        found = receive(self, row)
+        for each in found[1:]:
+            self.held[each.seq] = each
+            self.next -= 1
+        return found[:1]
+
+    monkeypatch.setattr(Sender, "receive", only_one)
+    (swapped, *_) = [each for each in TABLES["mergers"][1] if "-swapped-" in each.name]
+    with pytest.raises(Failure, match="came out: .*, and it is"):
+        next(Explorer(swapped).every_schedule(0))
 
 
 def test_a_sender_that_does_not_hear_that_it_is_stopped_is_seen(monkeypatch):
@@ -103,9 +138,8 @@ def test_a_sender_that_does_not_hear_that_it_is_stopped_is_seen(monkeypatch):
 
 @pytest.fixture(scope="module")
 def plans():
-    variant = registry.variant("streamcloud", "subquery-cluster")
-    derived = derived_cases(variant)
-    return [each for each in scenarios(variant) if each.name in derived]
+    derived = derived_cases(SUBQUERIES)
+    return [each for each in scenarios(SUBQUERIES) if each.name in derived]
 
 
 def test_plans_are_among_the_scenarios_and_meet_full_channels(plans, monkeypatch):
@@ -116,7 +150,7 @@ def test_plans_are_among_the_scenarios_and_meet_full_channels(plans, monkeypatch
     for scenario in plans[:3]:
         next(Explorer(scenario).every_schedule(0))
     assert full
-    assert len(plans) == len(derived_cases(registry.variant("streamcloud", "subquery-cluster")))
+    assert len(plans) == len(derived_cases(SUBQUERIES))
 
 
 def test_a_row_that_stays_with_its_thread_until_the_next_is_seen(plans, monkeypatch):
