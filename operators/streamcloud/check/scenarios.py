@@ -10,7 +10,12 @@ from __future__ import annotations
 
 from operators.check.scenario import Scenario
 from operators.contract import Variant
-from operators.streamcloud.check import arrival_dimensions, channel_dimensions, dimensions
+from operators.streamcloud.check import (
+    arrival_dimensions,
+    balancer_dimensions,
+    channel_dimensions,
+    dimensions,
+)
 from operators.streamcloud.check.channels import scenarios as of_channels
 from operators.streamcloud.check.programs import Case, scenario_of
 from operators.streamcloud.plan import BEST_EFFORT, SUBQUERY_CLUSTER
@@ -116,13 +121,15 @@ def scenarios(variant: Variant) -> list[Scenario]:
     first, second, *rest = (scenario_of(variant, name, case) for name, case in found.items())
     derived = dimensions.scenarios(variant)
     if variant.id == SUBQUERY_CLUSTER:
-        derived += [*channel_dimensions.scenarios(), *arrival_dimensions.scenarios(variant)]
+        derived += channel_dimensions.scenarios()
+        derived += [*arrival_dimensions.scenarios(variant), *balancer_dimensions.scenarios(variant)]
     return [*of_channels(), first, second, *pauses, *rest, *derived]
 
 
 def uncovered(variant: Variant) -> list[str]:
-    """Return the pairs of values that no plan, channel or merger has, with the reasons."""
+    """Return the pairs of values that no program of a table has, with the reasons."""
     found = dimensions.uncovered(variant)
     if variant.id == SUBQUERY_CLUSTER:
-        found += channel_dimensions.uncovered() + arrival_dimensions.uncovered()
+        for table in (channel_dimensions, arrival_dimensions, balancer_dimensions):
+            found += table.uncovered()
     return found

@@ -1,4 +1,4 @@
-"""Plans, channels and mergers from tables of dimensions: every pair of values occurs."""
+"""Plans, channels, mergers and balancers from tables: every pair of values occurs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from operators import registry
 from operators.check.explore import Explorer
 from operators.check.families import scenarios, uncovered
 from operators.check.scenario import Failure
+from operators.streamcloud.balancer import Balancer
 from operators.streamcloud.carriers import threads
 from operators.streamcloud.carriers.channels import Inbox
-from operators.streamcloud.check import arrival_dimensions, channel_dimensions
+from operators.streamcloud.check import (
+    arrival_dimensions,
+    balancer_dimensions,
+    channel_dimensions,
+)
 from operators.streamcloud.check.dimensions import (
     AGGREGATE,
     DIMENSIONS,
@@ -108,6 +113,32 @@ def test_every_pair_of_values_of_a_table_occurs_but_the_one_named(table):
     one, x, other, y = never
     assert uncovered_there == [f"{one} {x} with {other} {y}: {reason}"]
     assert set(names) <= {scenario.name for scenario in scenarios(SUBQUERIES)}
+
+
+def test_every_pair_of_values_of_a_balancer_occurs():
+    dimensions = balancer_dimensions.DIMENSIONS
+    texts = {name: [str(each) for each in values] for name, values in dimensions.items()}
+    texts["tuples"] = ["-".join(map(str, each)) for each in dimensions["tuples"]]
+    names = [scenario.name for scenario in balancer_dimensions.scenarios(SUBQUERIES)]
+    # The tuples of the steps have hyphens between them.
+    cases = [
+        dict(zip(texts, [*words[:2], "-".join(words[2:-3]), *words[-3:]], strict=True))
+        for words in (name.split("-") for name in names)
+    ]
+    for one, other in combinations(texts, 2):
+        there = {(case[one], case[other]) for case in cases}
+        assert there == set(product(texts[one], texts[other]))
+    assert balancer_dimensions.uncovered() == []
+    assert set(names) <= {scenario.name for scenario in scenarios(SUBQUERIES)}
+
+
+def test_a_balancer_that_forgets_whose_turn_it_is_is_seen(monkeypatch):
+    monkeypatch.setattr(Balancer, "load", lambda self, arrays: None)
+    every = balancer_dimensions.scenarios(SUBQUERIES)
+    (saved, *_) = [each for each in every if each.name.startswith("turns-2-")]
+    assert saved.name.endswith("-saved")
+    with pytest.raises(Failure, match="instance 0 was sent"):
+        next(Explorer(saved).every_schedule(0))
 
 
 def test_a_row_that_waited_behind_a_gap_and_goes_on_late_is_seen(monkeypatch):
