@@ -6,7 +6,8 @@ found partners are compared with a loop over all earlier tuples, in the order of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,11 @@ from operators.check.scenario import ITSELF, Call, Scenario
 from operators.contract import Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
+from operators.join.check.dimensions import Derived, derived_joins, uncovered
 from operators.join.family import COUNT, FOUND, Output, State
 from operators.join.feed import Feed, in_turns
+
+__all__ = ["ALONE", "scenarios", "uncovered"]
 
 ARRIVE = "arrive"
 _AT_THE_END = "It is called when all threads have come to their end."
@@ -57,7 +61,17 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _scenario(variant, "sliding", (long,), 3),
         _scenario(variant, "several-leaves", (many,), 32),
         _scenario(variant, "known-ahead", (many,), 32, known=True),
+        *(_of_table(variant, each) for each in derived_joins(variant)),
     ]
+
+
+def _of_table(variant: Variant, derived: Derived) -> Scenario:
+    """Return the join of a row of the table, in which tuples arrive twice in the same order."""
+    keys = derived.r * 2, derived.s * 2
+    places = sorted((at, side) for side in range(2) for at in range(len(keys[side])))
+    calls = tuple(Call(ARRIVE, (side, keys[side][at])) for at, side in places)
+    window, band = derived.case["window"], derived.case["band"]
+    return _scenario(variant, derived.name, (calls,), window, band, derived.parameters)
 
 
 def _scenario(
@@ -65,6 +79,8 @@ def _scenario(
     name: str,
     programs: tuple[tuple[Call, ...], ...],
     window: int,
+    band: int = HALF_WIDTH,
+    parameters: Mapping[str, Any] = MappingProxyType({}),
     known: bool = False,
 ) -> Scenario:
     """Return a scenario; `known` tuples of one thread are in the feed from the beginning, in turns.
@@ -74,12 +90,13 @@ def _scenario(
     operations = variant.operations
     taken = {each.name for each in variant.parameters}
     own = {name: value for name, value in SMALL.items() if name in taken}
+    own.update(parameters)
     tuples = sum(map(len, programs))
 
     step = operations.make_step(**own)
 
     def make() -> _Arriving:
-        join = operations.make_state(window, HALF_WIDTH, **own)
+        join = operations.make_state(window, band, **own)
         if known:
             keys = (np.array([c.arguments[1] for c in programs[0][side::2]]) for side in (0, 1))
             feed = in_turns(*keys, tuples // 2)
@@ -116,7 +133,7 @@ def _scenario(
         for side, key, found in np.asarray(state.done).reshape(-1, 3).tolist():
             other = seen[1 - side]
             inside = range(max(len(other) - window, 0), len(other))
-            wanted = sum(1 << n for n in inside if abs(other[n] - key) <= HALF_WIDTH)
+            wanted = sum(1 << n for n in inside if abs(other[n] - key) <= band)
             assert found == wanted, f"side {side}, key {key}: {found:b}, and it is {wanted:b}"
             seen[side].append(key)
 

@@ -17,6 +17,7 @@ from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.contract import END, NOT_READY, READY, Variant
 from operators.join.check import idle_turns
+from operators.join.check.dimensions import SCHEDULES, Derived, derived_joins
 from operators.join.check.scenarios import ALONE
 from operators.join.check.updates import HALF_WIDTH, Running, small, takes, updates
 from operators.join.family import COUNT, FOUND, State
@@ -46,6 +47,14 @@ class _Join(NamedTuple):
     span: int = 0  # ticks of a time window; one tuple arrives each tick
     # Turns of each thread until the first one stays away; none: both go on to the end.
     turns: tuple[int, ...] = ()
+    band: int = HALF_WIDTH
+    silent: bool = False  # S is there, and has no tuples
+    schedules: float = math.inf
+
+    @property
+    def two_way(self) -> bool:
+        """Whether there are two streams."""
+        return bool(self.s) or self.silent
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
@@ -79,6 +88,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         updates(variant),
         takes(variant),
         *(_scenario(variant, name, each) for name, each in found.items()),
+        *(_scenario(variant, each.name, _join_of(each)) for each in derived_joins(variant)),
     ]
 
 
@@ -102,17 +112,36 @@ def _idle(merges: bool) -> dict[str, _Join]:
     return found
 
 
+def _join_of(derived: Derived) -> _Join:
+    """Return the join of a row of the table."""
+    case = derived.case
+    return _Join(
+        derived.r,
+        derived.s,
+        int(case["begin"] == "waiting"),
+        case["window"],
+        derived.parameters,
+        case["threads"],
+        span=case["span"],
+        band=case["band"],
+        silent=case["streams"] == "silent",
+        schedules=SCHEDULES,
+    )
+
+
 def _partners(join: _Join) -> list[int]:
     """Return the partners of each tuple in the order of arrival, a bit each."""
-    found, two_way = [], bool(join.s)
-    for row in range(len(join.r)):
-        for side in range(1 + two_way):
-            own, other = ((join.r, join.s), (join.s, join.r))[side] if two_way else (join.r,) * 2
-            inside = range(max(row + side - join.window, 0), row + side)
-            met = (n for n in inside if abs(own[row] - other[n]) <= HALF_WIDTH)
-            # Tuple n of a stream arrives at tick n.
-            met = (n for n in met if not join.span or row - n <= join.span)
-            found.append(sum(1 << n for n in met))
+    found = []
+    # Where S has fewer tuples, those of R go on without it.
+    arriving = [(row, 0) for row in range(len(join.r))] + [(row, 1) for row in range(len(join.s))]
+    for row, side in sorted(arriving):
+        own, other = ((join.r, join.s), (join.s, join.r))[side] if join.two_way else (join.r,) * 2
+        end = min(row + side, len(other))
+        met = (n for n in range(max(end - join.window, 0), end))
+        met = (n for n in met if abs(own[row] - other[n]) <= join.band)
+        # Tuple n of a stream arrives at tick n.
+        met = (n for n in met if not join.span or row - n <= join.span)
+        found.append(sum(1 << n for n in met))
     return found
 
 
@@ -141,10 +170,10 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
 
     def make() -> Running:
         state = operations.make_state(
-            join.window, HALF_WIDTH, two_way=bool(join.s), span=join.span, **own
+            join.window, join.band, two_way=join.two_way, span=join.span, **own
         )
         feed = in_turns(*streams, join.there, two_way=bool(join.s))
-        feed = feed._replace(times_r=times)
+        feed = feed._replace(times_r=times, times_s=times)
         given = np.zeros(len(wanted) + 1, np.int64)
         running = Running(state.shared, several(*state.threads), state.output, feed, given)
         for worker in range(join.threads):
@@ -152,8 +181,7 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
             assert answer == END, "the first rows do not come to their end"
         # Clear the words written by clocks: a replay starts from the same words.
         state.shared.queue.words[MERGES_BEGAN : MERGE_NS + 1] = 0
-        end_s = len(join.r) if join.s else 0
-        return running._replace(feed=feed._replace(end_r=len(join.r), end_s=end_s))
+        return running._replace(feed=feed._replace(end_r=len(join.r), end_s=len(join.s)))
 
     def perform(state: Running, call: Call) -> int:
         worker = state.workers[call.arguments[0]]
@@ -189,5 +217,5 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
     return Scenario(
         name, make, programs, perform, finish=finish, invariants=invariants, rests=False,
         retry=retry, declines=frozenset({NOT_READY}), deep=join.deep,
-        schedules=IDLE_SCHEDULES if join.turns else math.inf,
+        schedules=IDLE_SCHEDULES if join.turns else join.schedules,
     )  # fmt: skip
