@@ -30,6 +30,7 @@ from operators.pipeline.board import (
     note,
     report,
 )
+from operators.pipeline.check import dimensions
 from operators.pipeline.check.block_ring import scheduled_blocks
 from operators.pipeline.check.whole_pipelines import whole_pipelines
 
@@ -54,6 +55,11 @@ def scenarios(variant: Variant) -> list[Scenario]:
         *(scheduled_blocks(variant) if variant.id == first.id else ()),
         _scenario(variant, "three-workers", (turn, turn, turn), deep=True),
     ]
+
+
+def uncovered(variant: Variant) -> list[str]:
+    """Return what no derived program of a scheduler has, with the reasons."""
+    return dimensions.uncovered(variant)
 
 
 def _scenario(

@@ -16,19 +16,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from operators import registry
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call, Scenario
+from operators.check.scenario import Call, Scenario, until
 from operators.contract import END, NOT_READY, READY, Variant
 from operators.core.atomics import RELAXED, load, store
 from operators.core.histogram import Histogram
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.pipeline.board import NOBODY, SCHEDULABLE, look
+from operators.pipeline.check import dimensions
+from operators.pipeline.check.row_functions import (
+    KEYS,
+    WORDS,
+    counted,
+    doubled,
+    emptied,
+    key_itself,
+    key_of,
+    passed,
+)
 from operators.pipeline.declare import (
     NO_SUCH_KEY,
     PARTITIONED,
@@ -45,7 +57,8 @@ from operators.running.control import STOP, block, make_control
 
 WORKERS = 2
 SLOTS = 2
-KEYS = 2
+# Of the turns that one worker would take, half are left.
+HALF = -1
 # Room for the outputs of every program.
 KEPT = 32
 # More than there are records.
@@ -54,53 +67,11 @@ NEVER = 1_000
 STOPPED = -98
 # The answer of a turn that was told the end, and does not find all outputs.
 TOO_EARLY = -99
-# Two words a record: the key's number, and a value.
-WORDS = 2
 # The most schedules of an exploration, and random ones: a run takes some hundred steps.
 SCHEDULES = 20
 # What runs with every scheduler; the others run with the first, since they differ in what the
 # operators do.
 WITH_EACH = ("no-room-for-two", "flushed-by-key")
-
-
-def key_of(record):
-    """Return the key of a record."""
-    return record[0] % KEYS
-
-
-def counted(record, state, out):
-    """Count the records of a row, and put out the record's value with the count."""
-    state[0] += 1
-    out[0], out[1] = record[0], 10 * record[1] + state[0]
-    return 1
-
-
-def doubled(record, state, out):
-    """Count, and put out two records for each."""
-    state[0] += 1
-    out[0], out[1] = record[0], record[1]
-    out[2], out[3] = record[0] + 1, 100 * record[1] + state[0]
-    return 2
-
-
-def key_itself(record):
-    """Return the first word of a record, which may be no key."""
-    return record[0]
-
-
-def passed(record, state, out):
-    """Put the record out, unless the value is odd."""
-    out[0], out[1] = record[0], record[1] + 1
-    return 1 - record[1] % 2
-
-
-def emptied(key, state, out):
-    """Put out two records for a row with a count, and empty the row: a second call has none."""
-    count = int(state[0])
-    state[0] = 0
-    for number in range(2):
-        out[2 * number], out[2 * number + 1] = key, 1_000 * (number + 1) + count
-    return 2 if count > 0 else 0
 
 
 def _stateful(name: str, process: Any, **more: Any) -> Operator:
@@ -163,7 +134,26 @@ def whole_pipelines(variant: Variant) -> list[Scenario]:
         pipeline("flushed-by-key", (FLUSHES_BY_KEY, FLUSHES_BY_KEY), BOTH_KEYS[:2]),
     ]
     first = registry.variants(variant.family)[0]
-    return [s for s in every if variant.id == first.id or s.name in WITH_EACH]
+    if variant.id != first.id:
+        return [scenario for scenario in every if scenario.name in WITH_EACH]
+    return [*every, *(_derived(variant, each) for each in dimensions.derived_pipelines())]
+
+
+def _derived(variant: Variant, program: dimensions.WholePipeline) -> Scenario:
+    """Return the scenario of a pipeline of the dimensions."""
+    return _scenario(
+        variant,
+        program.pipeline,
+        program.records,
+        program.setting,
+        left={"new": 0, "half": HALF, "late": 5}[program.begin],
+        slots=program.slots,
+        workers=program.workers,
+        marker_every=1 if program.marked else NEVER,
+        schedules=dimensions.SCHEDULES,
+        turns=program.turns,
+        graph=False,
+    )
 
 
 def _expected(pipeline: Pipeline, records: np.ndarray, setting: Setting) -> list[int]:
@@ -229,11 +219,16 @@ def _scenario(
     setting: Setting,
     left: int = 0,
     slots: int = SLOTS,
+    workers: int = WORKERS,
     marker_every: int = NEVER,
     failing: int = 0,
+    schedules: float = SCHEDULES,
+    turns: int = 0,
     **more: Any,
 ) -> Scenario:
-    """Return two workers on a pipeline, from the start or so many turns of one from the end.
+    """Return workers on a pipeline, from the start or so many turns of one from the end.
+
+    With `turns`, each takes so many, and then they go on one after the other.
 
     With `failing`, a turn must fail with this number, and the other worker is then stopped.
     """
@@ -243,13 +238,14 @@ def _scenario(
     work_once = make_work_once(pipeline, [choose])
 
     def make() -> _Run:
-        outs = tuple(aligned_words(LINE_WORDS) for _ in range(WORKERS))
-        shape = pipeline, source, setting, WORKERS, slots, marker_every
+        outs = tuple(aligned_words(LINE_WORDS) for _ in range(workers))
+        shape = pipeline, source, setting, workers, slots, marker_every
         state = _state(*shape)
         if left:
             other = _state(*shape)
-            _let_one_work(pipeline, state, _let_one_work(pipeline, other, math.inf) - left)
-        return _Run(state, make_control(WORKERS), outs)
+            turns = _let_one_work(pipeline, other, math.inf)
+            _let_one_work(pipeline, state, turns // 2 if left == HALF else turns - left)
+        return _Run(state, make_control(workers), outs)
 
     def perform(run: _Run, call: Call) -> int:
         (worker,) = call.arguments
@@ -268,6 +264,11 @@ def _scenario(
             told = {o.answer for o in history} - {READY, NOT_READY}
             assert failing in told <= {failing, STOPPED}, f"workers answered {sorted(told)}"
             return
+        if turns:
+            # To the board a worker is where it was sent until its next turn, so all of them go on.
+            each = cycle(Call("turn", (worker,)) for worker in range(workers))
+            for status in until(END, lambda: perform(run, next(each))):
+                assert status in (READY, NOT_READY), f"a turn answered {status}"
         sink = run.state.sink
         got = sink.kept[: int(sink.words[COUNT]) * WORDS].tolist()
         assert got == expected, f"the outputs were {got}, those of a serial run are {expected}"
@@ -279,11 +280,11 @@ def _scenario(
     return Scenario(
         name=pipeline.name,
         make=make,
-        programs=tuple((Call("turn", (worker,)),) for worker in range(WORKERS)),
+        programs=tuple((Call("turn", (worker,)),) * max(turns, 1) for worker in range(workers)),
         perform=perform,
         finish=finish,
-        retry=frozenset({READY, NOT_READY}),
+        retry=frozenset() if turns else frozenset({READY, NOT_READY}),
         goes_on=frozenset({READY}),
-        schedules=SCHEDULES,
+        schedules=schedules,
         **more,
     )

@@ -7,10 +7,12 @@ from itertools import combinations, product
 
 from operators import registry
 from operators.check.families import scenarios, uncovered
+from operators.check.scenario import NO_END
 from operators.contract import END, NOT_READY, READY
-from operators.pipeline.check import block_dimensions
+from operators.pipeline.check import block_dimensions, dimensions
 from operators.pipeline.check.block_ring import MOST_OUTPUTS
 
+FIRST, *OTHERS = registry.variants("pipeline")
 RING = registry.variant("core", "block-ring")
 
 
@@ -56,3 +58,39 @@ def test_programs_of_blocks_begin_before_the_end_and_worker_by_worker_come_to_it
         assert answers[-1] == END
     # Some of those that begin late have put out records, and none of the new ones.
     assert counts["new"] == {False} and True in counts["late"]
+
+
+def test_every_pair_of_values_of_whole_pipelines_occurs_but_those_named():
+    told = [
+        *(f"first stateless with flush {which}: the operator has no rows"
+          for which in ("first", "both")),
+        "first partitioned with slots 1: its worklist takes at least two",
+        *(f"last stateless with flush {which}: the operator has no rows"
+          for which in ("last", "both")),
+        "last partitioned with slots 1: its worklist takes at least two",
+        "workers 3 with turns all: two that find nothing to do may wake each other for ever",
+    ]  # fmt: skip
+    assert uncovered(FIRST) == told
+    names = [program.pipeline.name for program in dimensions.derived_pipelines()]
+    assert_covers(names, dimensions.DIMENSIONS, told)
+    assert len(names) < 25
+    for variant in OTHERS:
+        assert [line for line in uncovered(variant) if FIRST.id in line] == uncovered(variant) != []
+        assert not {scenario.name for scenario in scenarios(variant)} & set(names)
+
+
+def test_whole_pipelines_come_to_the_end_that_a_serial_run_has():
+    programs = {each.pipeline.name: each for each in dimensions.derived_pipelines()}
+    found = [scenario for scenario in scenarios(FIRST) if scenario.name in programs]
+    assert len(found) == len(programs)
+    for scenario in found:
+        state = scenario.make()
+        answers: list[int] = []
+        for _ in range(NO_END):
+            answers = [scenario.perform(state, thread[0]) for thread in scenario.programs]
+            assert set(answers) <= {READY, NOT_READY, END}
+            if set(answers) == {END}:
+                break
+        assert set(answers) == {END}
+        # Judges the outputs, and how many markers came.
+        scenario.finish(state, [])
