@@ -6,6 +6,7 @@ compared with ``reference``: in order if the variant says so, each with its reco
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from inspect import signature
@@ -60,6 +61,9 @@ class ThetaProgram(NamedTuple):
     to_the_end : bool
         Whether each call is repeated until it answers END.
     deep : bool
+    schedules : float
+    graph : bool
+        As in `Scenario`.
     """
 
     name: str
@@ -73,6 +77,8 @@ class ThetaProgram(NamedTuple):
     filled: int = 0
     to_the_end: bool = False
     deep: bool = False
+    schedules: float = math.inf
+    graph: bool = True
 
 
 def deliver(stream: int, times: int = 1) -> Program:
@@ -195,6 +201,8 @@ def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
         retry=frozenset({ACCEPTED, FULL, READY, NOT_READY}) if program.to_the_end else frozenset(),
         declines=frozenset({NOT_READY}),
         deep=program.deep,
+        schedules=program.schedules,
+        graph=program.graph,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from operators.check.scenario import ITSELF, Scenario
 from operators.contract import Variant
+from operators.theta_join.check import dimensions
 from operators.theta_join.check.programs import (
     Program,
     ThetaProgram,
@@ -214,7 +215,12 @@ def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of a theta join."""
     programs = SCALE_JOIN[:4] if variant.id in OVERHEAD else SCALE_JOIN
     if variant.operations.drive:
-        programs = CHAIN
+        programs = (*CHAIN, *dimensions.derived_programs())
     elif variant.progress == "blocking":
         programs = ONE_THREAD
     return [scenario_of(variant, program) for program in programs]
+
+
+def uncovered(variant: Variant) -> list[str]:
+    """Return what no derived program of a join has, with the reasons."""
+    return dimensions.uncovered(variant)
