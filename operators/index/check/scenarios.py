@@ -8,7 +8,8 @@ compared with the reference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +19,12 @@ from operators.check.scenario import Call, Scenario
 from operators.contract import ACCEPTED, NOT_READY, Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
+from operators.index.check.dimensions import Derived, derived_programs, uncovered
 from operators.index.family import IndexOperations
 from operators.index.reference import Reference
 from operators.index.window import make_answer
+
+__all__ = ["ALONE", "SMALL", "scenarios", "uncovered"]
 
 ENTER, LEAVE, SEARCH = "enter", "leave", "search"
 # Words of a program: the positions of the next tuple and of the oldest, and the number of calls.
@@ -42,6 +46,7 @@ SMALL = {
     "inner_chain": 2,
 }
 WINDOW = 24
+EVERYTHING = (0, 63)
 
 
 class _Sliding(NamedTuple):
@@ -75,7 +80,35 @@ def scenarios(variant: Variant) -> list[Scenario]:
             ((Call(ENTER, (4,)), Call(SEARCH, (0, 9))), (Call(ENTER, (6,)), Call(LEAVE))),
             4,
         ),
+        *(
+            _scenario(variant, each.name, (_of_table(each),), each.case["window"], each.parameters)
+            for each in derived_programs(variant)
+        ),
     ]
+
+
+def _of_table(derived: Derived) -> tuple[Call, ...]:
+    """Return the calls of a row of the table, with a search after every third tuple."""
+    window, leaving = derived.case["window"], derived.case["leaving"]
+    first, behind = (5, 5) if derived.case["search"] == "between" else (0, 0)
+    behind += 6 if derived.case["search"] == "band" else 0
+    calls: list[Call] = []
+
+    def enter(keys: Sequence[int], there: int) -> None:
+        for at, key in enumerate(keys):
+            if there + at >= window:
+                calls.append(Call(LEAVE))
+            calls.append(Call(ENTER, (key,)))
+            if at % 3 == 2:
+                calls.append(Call(SEARCH, (key + first, key + behind)))
+
+    refill = derived.keys[:8] if leaving == "refills" else ()
+    enter(derived.keys[: len(derived.keys) - len(refill)], 0)
+    if leaving != "slides":
+        calls += [Call(LEAVE)] * window
+        calls.append(Call(SEARCH, EVERYTHING))
+    enter(refill, 0)
+    return (*calls, Call(SEARCH, EVERYTHING))
 
 
 def _program(keys: Sequence[int], window: int, leaving: int = 0) -> tuple[Call, ...]:
@@ -94,11 +127,16 @@ def _program(keys: Sequence[int], window: int, leaving: int = 0) -> tuple[Call, 
 
 
 def _scenario(
-    variant: Variant, name: str, programs: tuple[tuple[Call, ...], ...], window: int
+    variant: Variant,
+    name: str,
+    programs: tuple[tuple[Call, ...], ...],
+    window: int,
+    parameters: Mapping[str, Any] = MappingProxyType({}),
 ) -> Scenario:
     operations = variant.operations
     taken = {each.name for each in variant.parameters}
     own = {name: value for name, value in SMALL.items() if name in taken}
+    own.update(parameters)
     calls = sum(map(len, programs))
 
     def make() -> _Sliding:
