@@ -12,7 +12,8 @@ from operators.check import derived
 from operators.contract import Variant
 
 DIMENSIONS: Mapping[str, tuple[Any, ...]] = {
-    "keys": ("ties", "two", "rising", "falling", "mixed"),
+    # In the end: at the largest key of the type, which also fills nodes behind their entries.
+    "keys": ("ties", "two", "rising", "falling", "mixed", "last"),
     "window": (1, 3, 8, 20),
     # Slides on; becomes empty at the end; or becomes empty, and is filled again with freed nodes.
     "leaving": ("slides", "drains", "refills"),
@@ -86,19 +87,25 @@ def _derived(case: Mapping[str, Any], variant: Variant) -> Derived:
     taken = {each.name for each in variant.parameters}
     return Derived(
         derived.name_of({**case, "ratio": int(100 * case["ratio"])}),
-        tuple(_key(case["keys"], at) for at in range(TUPLES)),
+        tuple(_key(case, at) for at in range(TUPLES)),
         case,
         {name: value for name, value in values.items() if name in taken}
         | {"key_bits": case["bits"]},
     )
 
 
-def _key(kind: str, at: int) -> int:
-    """Return the key of tuple `at`: an even number, so that there is something between two."""
+def last_key(case: Mapping[str, Any]) -> int:
+    """Return the largest key of a program's type."""
+    return (1 << case["bits"] - 1) - 1
+
+
+def _key(case: Mapping[str, Any], at: int) -> int:
+    """Return the key of tuple `at`: every second number, so that there is something between two."""
     return {
         "ties": 10,
         "two": 10 + 10 * (at % 2),
         "rising": 2 * at,
         "falling": 2 * (TUPLES - at),
         "mixed": 2 * (7 * at % TUPLES),
-    }[kind]
+        "last": last_key(case) - 2 * (at % 3),
+    }[case["keys"]]

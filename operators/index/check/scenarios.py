@@ -19,7 +19,12 @@ from operators.check.scenario import Call, Scenario
 from operators.contract import ACCEPTED, NOT_READY, Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
-from operators.index.check.dimensions import Derived, derived_programs, uncovered
+from operators.index.check.dimensions import (
+    Derived,
+    derived_programs,
+    last_key,
+    uncovered,
+)
 from operators.index.family import IndexOperations
 from operators.index.reference import Reference
 from operators.index.window import make_answer
@@ -46,7 +51,6 @@ SMALL = {
     "inner_chain": 2,
 }
 WINDOW = 24
-EVERYTHING = (0, 63)
 
 
 class _Sliding(NamedTuple):
@@ -92,6 +96,7 @@ def _of_table(derived: Derived) -> tuple[Call, ...]:
     window, leaving = derived.case["window"], derived.case["leaving"]
     first, behind = (5, 5) if derived.case["search"] == "between" else (0, 0)
     behind += 6 if derived.case["search"] == "band" else 0
+    last = last_key(derived.case)
     calls: list[Call] = []
 
     def enter(keys: Sequence[int], there: int) -> None:
@@ -100,15 +105,16 @@ def _of_table(derived: Derived) -> tuple[Call, ...]:
                 calls.append(Call(LEAVE))
             calls.append(Call(ENTER, (key,)))
             if at % 3 == 2:
-                calls.append(Call(SEARCH, (key + first, key + behind)))
+                low, high = (min(key + more, last) for more in (first, behind))
+                calls.append(Call(SEARCH, (low, high)))
 
     refill = derived.keys[:8] if leaving == "refills" else ()
     enter(derived.keys[: len(derived.keys) - len(refill)], 0)
     if leaving != "slides":
         calls += [Call(LEAVE)] * window
-        calls.append(Call(SEARCH, EVERYTHING))
+        calls.append(Call(SEARCH, (0, last)))
     enter(refill, 0)
-    return (*calls, Call(SEARCH, EVERYTHING))
+    return (*calls, Call(SEARCH, (0, last)))
 
 
 def _program(keys: Sequence[int], window: int, leaving: int = 0) -> tuple[Call, ...]:
