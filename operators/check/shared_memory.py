@@ -188,6 +188,10 @@ class View(Sequence):
             return View(self._words, self._places[index])
         return self._words[self._places[index]]
 
+    def reshape(self, rows: int, columns: int) -> Table:
+        """Return the words as a table."""
+        return Table(self, rows, columns, columns, 1)
+
     def __lt__(self, value: int) -> list[bool]:
         """Return for each word, read in turn, whether it is below a value."""
         return [each < value for each in self]
@@ -205,6 +209,36 @@ class View(Sequence):
         values = value if hasattr(value, "__len__") else [value] * len(places)
         for place, each in zip(places, values, strict=True):
             self._words[place] = int(each)
+
+
+class Table:
+    """Some words as a table of two dimensions, as in NumPy: each element is a word."""
+
+    def __init__(self, view: View, rows: int, columns: int, down: int, right: int) -> None:
+        if rows * columns != len(view):
+            raise ValueError(f"{rows} by {columns} elements of {len(view)} words")
+        self._view, self.shape = view, (rows, columns)
+        self._down, self._right = down, right
+
+    @property
+    def T(self) -> Table:
+        """The table with its rows as columns."""
+        return Table(self._view, *reversed(self.shape), self._right, self._down)
+
+    def _place(self, index: tuple[int, int]) -> int:
+        for at, length in zip(index, self.shape, strict=True):
+            if not -length <= at < length:
+                raise IndexError(f"there is no element {index} in a table of {self.shape}")
+        row, column = (at % length for at, length in zip(index, self.shape, strict=True))
+        return row * self._down + column * self._right
+
+    def __getitem__(self, index: tuple[int, int]) -> int:
+        """Return a word, read plainly."""
+        return self._view[self._place(index)]
+
+    def __setitem__(self, index: tuple[int, int], value: int) -> None:
+        """Set a word, plainly."""
+        self._view[self._place(index)] = value
 
 
 def share(state: Any, machine: Any) -> tuple[Any, list[tuple[Words, np.ndarray]]]:

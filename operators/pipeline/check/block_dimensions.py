@@ -11,7 +11,7 @@ from operators.check.scenario import Call
 Program = tuple[Call, ...]
 
 DIMENSIONS: Mapping[str, tuple[Any, ...]] = {
-    "pipeline": ("ordered", "parts", "some", "long"),
+    "pipeline": ("ordered", "parts", "some", "long", "columns"),
     # How many outputs they have, and which keys.
     "records": ("one", "none", "many", "mixed"),
     # Records of a block, at most: the last block may have fewer.
@@ -92,11 +92,12 @@ def _missing(name: str, value: Any) -> str:
 
 
 def _apart(case: Mapping[str, Any]) -> str:
-    if case.get("pipeline") == "ordered" and case.get("parts", 1) > 1:
+    keyed = case.get("pipeline", "long") in KEYED
+    if not keyed and case.get("parts", 1) > 1:
         return "none of its operators has keys"
     if case.get("parts") == 1 and case.get("division") == "ranges":
         return "the only part has all keys"
-    if case.get("pipeline") == "ordered" and case.get("division") == "ranges":
+    if not keyed and case.get("division") == "ranges":
         return "none of its operators has keys"
     return ""
 

@@ -111,6 +111,30 @@ def passed_on(record, state, out):
     return 1
 
 
+@inlined
+def raised(record, state, out):
+    """Put out the record and one."""
+    out[0] = record[0] + 1
+    return 1
+
+
+@inlined
+def raised_in_columns(records, state, out):
+    """Put out each record and one."""
+    for each in range(records.shape[1]):
+        out[0, each] = records[0, each] + 1
+    return records.shape[1]
+
+
+@inlined
+def counted_in_columns(records, state, out):
+    """Put out for each record how many there were, and the record."""
+    for each in range(records.shape[1]):
+        state[0] += 1
+        out[0, each] = 100 * state[0] + records[0, each]
+    return records.shape[1]
+
+
 _FREE = Operator("repeat", STATELESS, repeated, outputs=1, most=2)
 _BY_KEY = Operator(
     "count", PARTITIONED, counted, outputs=1, key=parity, keys=2, row_words=1, flush=count_of
@@ -121,12 +145,26 @@ _SOME_BY_KEY = Operator(
 _IN_ORDER = Operator("number", STATEFUL, counted, outputs=1, row_words=1, flush=count_of)
 _LAST = Operator("pass on", STATELESS, passed_on, outputs=1)
 
+_COLUMNS = (
+    Operator("raise", STATELESS, raised, outputs=1, process_columns=raised_in_columns),
+    Operator(
+        "count", STATEFUL, counted, outputs=1, row_words=1, process_columns=counted_in_columns
+    ),
+)
+
 ORDERED = Pipeline("ordered", 1, (_FREE, _IN_ORDER))
 IN_PARTS = Pipeline("in parts", 1, (_BY_KEY, _LAST))
 # Outputs of some records: those behind move to the front.
 SOME_IN_PARTS = Pipeline("some in parts", 1, (_SOME_BY_KEY, _LAST))
 LONG = Pipeline("long", 1, (_FREE, _BY_KEY, _LAST, _IN_ORDER))
-PIPELINES = {"ordered": ORDERED, "parts": IN_PARTS, "some": SOME_IN_PARTS, "long": LONG}
+COLUMNS = Pipeline("columns", 1, _COLUMNS)
+PIPELINES = {
+    "ordered": ORDERED,
+    "parts": IN_PARTS,
+    "some": SOME_IN_PARTS,
+    "long": LONG,
+    "columns": COLUMNS,
+}
 
 
 class _Bench(NamedTuple):
@@ -153,6 +191,9 @@ def scenarios(variant: Variant) -> list[Scenario]:
         on("parts", IN_PARTS, (1, 2), one, block=1, parts=2),
         on("parts-of-two", IN_PARTS, (1, 2, 3), one, block=2, parts=2),
         on("parts-with-some", SOME_IN_PARTS, (2, 1, 3), one, block=3, parts=2),
+        # The records come again: a block begins at the last one and goes on at the first.
+        on("columns", COLUMNS, (1, 2), one, block=3, total=5),
+        on("records-again", ORDERED, (1, 2), one, block=3, total=5),
         on("no-room", ORDERED, (2, 5), one, block=2, room_words=1),
         on("no-room-in-order", LONG, (2, 5, 2), one, block=2, room_words=1),
         on("no-room-in-parts", LONG, (2, 5), one, block=2, room_words=1, parts=2),
@@ -238,24 +279,27 @@ def _scenario(
     ends: bool = False,
     schedulers: Sequence[Callable[..., int]] = (),
     taken: int = 0,
+    total: int = 0,
     schedules: float = SCHEDULES,
     **more: Any,
 ) -> Scenario:
     """Return workers on a pipeline, from the start or after turns that one has `taken`.
 
-    Below 0, `taken` is the number of turns that are left to one worker.
+    Below 0, `taken` is the number of turns that are left to one worker. Of `total` records those
+    behind the last are the first ones again; all are as many as they are where it is 0.
     """
     records = np.array(numbers, dtype=np.int64).reshape(-1, 1)
+    total = total or len(records)
     kinds = [each.kind for each in pipeline.operators]
     scattered = tuple(n for n, kind in enumerate(kinds) if kind == PARTITIONED and parts > 1)
     work = make_work_in_blocks(pipeline, segments_of(pipeline, scattered), schedulers)
-    wanted = [word for (word,) in run_serially(pipeline, records)]
+    wanted = [word for (word,) in run_serially(pipeline, np.resize(records, (total, 1)))]
 
     def from_the_start() -> _Bench:
         state = make_blocks_state(
             pipeline,
             records,
-            len(records),
+            total,
             workers=WORKERS,
             block=block,
             in_flight=in_flight,
@@ -264,7 +308,7 @@ def _scenario(
             ranged=ranged,
             ends=ends,
             schedule=BY_THE_FIRST if schedulers else BY_THE_WALK,
-            marker_every=len(records) + 1,
+            marker_every=total + 1,
             kept_words=MOST_OUTPUTS,
             room_words=room_words,
         )

@@ -13,6 +13,7 @@ from operators.pipeline.check import block_dimensions, dimensions
 from operators.pipeline.check.block_ring import MOST_OUTPUTS
 
 FIRST, *OTHERS = registry.variants("pipeline")
+NO_KEYS = "none of its operators has keys"
 RING = registry.variant("core", "block-ring")
 
 
@@ -30,9 +31,10 @@ def assert_covers(
 
 
 def test_every_pair_of_values_of_blocks_occurs_but_those_named():
+    unkeyed = ("ordered", "columns")
     told = [
-        *(f"pipeline ordered with parts {n}: none of its operators has keys" for n in (2, 3)),
-        "pipeline ordered with division ranges: none of its operators has keys",
+        *(f"pipeline {p} with parts {n}: {NO_KEYS}" for p in unkeyed for n in (2, 3)),
+        *(f"pipeline {p} with division ranges: {NO_KEYS}" for p in unkeyed),
         "parts 1 with division ranges: the only part has all keys",
     ]
     assert uncovered(RING) == told
