@@ -7,7 +7,6 @@ end the partners that were given out are compared with a nested loop over all tu
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -32,6 +31,9 @@ STEPS, STEP = "steps", "step"
 MOST_STEPS = 40
 # The most schedules of an exploration in which a thread stays away.
 IDLE_SCHEDULES = 12
+# The most schedules of one exploration at plain size: a program has hundreds of steps, and with two
+# preemptions many thousands of schedules.
+MOST = 30
 
 
 class _Join(NamedTuple):
@@ -49,7 +51,7 @@ class _Join(NamedTuple):
     turns: tuple[int, ...] = ()
     band: int = HALF_WIDTH
     silent: bool = False  # S is there, and has no tuples
-    schedules: float = math.inf
+    schedules: float = MOST
 
     @property
     def two_way(self) -> bool:
