@@ -103,6 +103,8 @@ def _apart(case: Mapping[str, Any]) -> str:
         return "the operator has no rows"
     if case.get("slots") == 1 and "partitioned" in (case.get("first"), case.get("last")):
         return "its worklist takes at least two"
+    if case.get("markers") == "each" and case.get("begin") in ("half", "late"):
+        return "a marker that is on its way has a time, and no two beginnings would be equal"
     if case.get("workers") == 3 and case.get("turns") == "all":
         return "two that find nothing to do may wake each other for ever"
     return ""
