@@ -52,8 +52,6 @@ UNWAITED = {
     },
 }
 PARTS_OF_JOINS = {"work_queue", "propagation", "merging"}
-# Marks of these parts that the schedules of a normal run do not reach.
-NOT_PASSED = {"merging: another thread moves the edge as a merge ends"}
 NAMES = [f"{variant.family}-{variant.id}" for variant in VARIANTS]
 
 
@@ -78,7 +76,7 @@ def test_nothing_is_found_and_nothing_is_missed(variant):
     assert set(report.unwaited) == UNWAITED.get(name, set())
     if (variant.family, variant.id) == ("join", "pim-tree-parallel"):
         files = (ROOT / "operators" / "join" / f"{part}.py" for part in PARTS_OF_JOINS)
-        assert set().union(*map(marks_in, files)) - set(report.marks) == NOT_PASSED
+        assert set().union(*map(marks_in, files)) <= set(report.marks)
     several = [s for s in scenarios(variant) if len(s.programs) > 1 and not s.deep]
     assert report.scenarios >= len(several) >= 1
     assert report.schedules >= 2 * SHARE.random * len(several) // report.scenarios
