@@ -1,0 +1,3 @@
+"""Modules of gates that no thread of a program runs."""
+
+ELSEWHERE = {"operators.gate.specification": "is the oracle of the programs"}
