@@ -30,9 +30,8 @@ def shown_by(claim: Mapping[str, Any]) -> str | None:
     if claim["ratio"] is None:
         return None
     signs = claim["pairs"]
-    kind = f" ({claim['interval_kind']})" if claim["interval_kind"] else ""
     pairs = f", {signs['for']} of {signs['of']} pairs for it" if signs["of"] > 1 else ""
-    told = f"{compared(claim)}: {shortened(claim['ratio'])} times{ends_of(claim)}{kind}{pairs}"
+    told = f"{compared(claim)}: {shortened(claim['ratio'])} times{ends_of(claim)}{pairs}"
     there = paper_ratio(claim)
     return told if there is None else f"{told}, the paper {shortened(there)}"
 

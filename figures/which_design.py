@@ -27,9 +27,11 @@ from figures.style import look_of
 
 PLACE, TITLE = "which-design", "Which design for what, on this machine"
 INTRODUCTION = (
-    "Answers are of this set's rows: the design with the best value in most settings. Two designs"
-    " are alike where the judge cannot tell them apart. The factor is the answer over the next best"
-    " one, pooled over the settings, in brackets its interval or range."
+    "Answers are of this set's rows: of the designs that the figures named at the end of the row"
+    " compare, the one with the best value in most settings. A paper's page has designs of ours"
+    " beside them, some of which are faster. Two designs are alike where they cannot be told apart."
+    " The factor is the answer over the next best one, pooled over the settings, in brackets its"
+    " interval or range."
 )
 HEAD = ("the job", "pick", "factor", "in", "how far to believe it", "figures")
 # Values of the axis that a question is about: the lowest above 1, or the highest.

@@ -5,8 +5,8 @@ from figures.which_design import FEW, MANY, Question
 OS = ("13", "14", "18", "19", "23", "24")
 OI = ("15", "16", "20", "21", "25", "26")
 SHARED_CORES = (
-    "the paper has a core a thread; threads that share cores pay for the work of both sides, and a"
-    " merge that is cheap in all gains"
+    "the paper has a core a thread; where inputs and merging share cores, what a cheap merge saves"
+    " goes to the inputs"
 )
 QUESTIONS = (
     Question(

@@ -25,7 +25,7 @@ QUESTIONS = (
         ("9",),
         setting="workers",
         at=MANY,
-        caveat="two workers and an even number of partitions halve a Gaussian of keys",
+        caveat="an even number of partitions deals Gaussian keys to two workers half and half",
     ),
     Question(
         "order",

@@ -6,7 +6,7 @@ MILLION = 1 << 20
 QUESTIONS = (
     Question(
         "million",
-        "A band join, windows of a million tuples ({at}), one thread or two",
+        "A band join, windows of a million tuples, one thread or two",
         ("12b",),
         setting="window",
         at=MILLION,

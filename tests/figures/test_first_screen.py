@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.judging import claims
-from figures import first_screen, load
+from figures import first_screen, load, statements
 from figures.page_data import read_page
 from tests.figures.test_report import draw_into
 from tests.invented import PAPER, as_in_the_paper, equal_runs, two, write_raw
@@ -107,3 +107,9 @@ def test_it_says_what_would_settle_open_statements(needed, told, tmp_path):
     ]  # fmt: skip
     data.verdicts["claims"][:] = open_ones
     assert first_screen.settling_text(data) == told
+
+
+@pytest.mark.parametrize("kind", ["95 % interval", "range of 3"])
+def test_the_kind_of_an_interval_is_said_once(kind):
+    told = statements.shown_by(CLAIM | {"interval_kind": kind})
+    assert told == f"throughput, TuMLSC over MQ: 3.2 times [2.6, 3.9] ({kind}), the paper 4.0"

@@ -181,9 +181,7 @@ def _scenario(
         for worker in range(workers):
             if bench.given[worker * LINE_WORDS]:
                 end(bench, worker)
-        for stays in (o.arguments[0] for o in history if o.name == LEAVE and not o.answer):
-            told = perform(bench, Call("process", (stays,)))
-            assert told == READY, f"worker {stays} was told to stay, and finds nothing"
+        _check_stays(bench, perform, history)
         _drain(operations, bench, perform, workers)
         accepted = _accepted(history)
         first = [(-1, *call.arguments) for call in before if call.name == "add_input"]
@@ -201,6 +199,13 @@ def _scenario(
         declines=WAITS,
         **more,
     )
+
+
+def _check_stays(bench: _Bench, perform: Any, history: Sequence[HistoryOperation]) -> None:
+    """Check that who was told to stay finds something."""
+    for worker in (each.arguments[0] for each in history if each.name == LEAVE and not each.answer):
+        told = perform(bench, Call("process", (worker,)))
+        assert told == READY, f"worker {worker} was told to stay, and finds nothing"
 
 
 def _drain(operations: Any, bench: _Bench, perform: Any, workers: int) -> None:

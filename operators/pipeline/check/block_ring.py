@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import cycle
 from typing import Any, NamedTuple
 
@@ -290,29 +291,24 @@ def _scenario(
     """
     records = np.array(numbers, dtype=np.int64).reshape(-1, 1)
     total = total or len(records)
-    kinds = [each.kind for each in pipeline.operators]
-    scattered = tuple(n for n, kind in enumerate(kinds) if kind == PARTITIONED and parts > 1)
+    scattered = _scattered(pipeline, parts)
     work = make_work_in_blocks(pipeline, segments_of(pipeline, scattered), schedulers)
     wanted = [word for (word,) in run_serially(pipeline, np.resize(records, (total, 1)))]
 
-    def from_the_start() -> _Bench:
-        state = make_blocks_state(
-            pipeline,
-            records,
-            total,
-            workers=WORKERS,
-            block=block,
-            in_flight=in_flight,
-            parts=parts,
-            scattered=scattered,
-            ranged=ranged,
-            ends=ends,
-            schedule=BY_THE_FIRST if schedulers else BY_THE_WALK,
-            marker_every=total + 1,
-            kept_words=MOST_OUTPUTS,
-            room_words=room_words,
-        )
-        return _Bench(_with_names(state), make_control(WORKERS), aligned_words(WORKERS * OUT_WORDS))
+    from_the_start = partial(
+        _beginning,
+        pipeline,
+        records,
+        total,
+        block=block,
+        in_flight=in_flight,
+        parts=parts,
+        scattered=scattered,
+        ranged=ranged,
+        ends=ends,
+        schedule=BY_THE_FIRST if schedulers else BY_THE_WALK,
+        room_words=room_words,
+    )
 
     def make() -> _Bench:
         bench = from_the_start()
@@ -327,25 +323,20 @@ def _scenario(
 
     def turn(bench: _Bench, worker: int) -> int:
         own = bench.out[worker * OUT_WORDS : (worker + 1) * OUT_WORDS]
-        its = control_words_of(worker)
-        return work(bench.control, its, bench.state, worker, own)
+        return work(bench.control, control_words_of(worker), bench.state, worker, own)
 
     def perform(bench: _Bench, call: Call) -> int:
         status = turn(bench, *call.arguments)
-        if status == END:
-            kept = bench.state.sink.kept
-            return END if [kept[n] for n in range(len(wanted))] == wanted else TOO_EARLY
-        return status
+        return TOO_EARLY if status == END and _kept(bench, len(wanted)) != wanted else status
 
     def finish(bench: _Bench, history: Sequence[HistoryOperation]) -> None:
-        told = [operation.answer for operation in history]
-        assert TOO_EARLY not in told, "a worker was told the end before all outputs were there"
+        early = any(operation.answer == TOO_EARLY for operation in history)
+        assert not early, "a worker was told the end before all outputs were there"
         # To the board a worker is where it was sent until its next turn, so all of them go on.
         workers = cycle(range(WORKERS if schedulers else 1))
         for status in until(END, lambda: turn(bench, next(workers))):
             assert status in (READY, NOT_READY), f"a turn answered {status}"
-        count = bench.state.sink.words[COUNT]
-        found = [bench.state.sink.kept[place] for place in range(count)]
+        found = _kept(bench, bench.state.sink.words[COUNT])
         assert found == wanted, f"put out were {found}, and a serial run puts out {wanted}"
 
     return Scenario(
@@ -358,6 +349,31 @@ def _scenario(
         schedules=schedules,
         **more,
     )
+
+
+def _scattered(pipeline: Pipeline, parts: int) -> tuple[int, ...]:
+    """Return the operators whose records are scattered over parts."""
+    kinds = (each.kind for each in pipeline.operators)
+    return tuple(n for n, kind in enumerate(kinds) if kind == PARTITIONED and parts > 1)
+
+
+def _kept(bench: _Bench, count: int) -> list[int]:
+    """Return the first outputs that the sink has kept."""
+    return [bench.state.sink.kept[place] for place in range(count)]
+
+
+def _beginning(pipeline: Pipeline, records: np.ndarray, total: int, **settings: Any) -> _Bench:
+    """Return a run of which no turn has been taken."""
+    state = make_blocks_state(
+        pipeline,
+        records,
+        total,
+        workers=WORKERS,
+        marker_every=total + 1,
+        kept_words=MOST_OUTPUTS,
+        **settings,
+    )
+    return _Bench(_with_names(state), make_control(WORKERS), aligned_words(WORKERS * OUT_WORDS))
 
 
 def _turns_to_the_end(bench: _Bench, turn: Callable[[_Bench, int], int]) -> int:
