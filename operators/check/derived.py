@@ -21,12 +21,17 @@ Missing = Callable[[str, Any], str]
 Apart = Callable[[Mapping[str, Any]], str]
 
 
+def all_there(name: str, value: Any) -> str:
+    """Return nothing: a variant can have every value."""
+    return ""
+
+
 def _together(case: Mapping[str, Any]) -> str:
     return ""
 
 
 def cases(
-    dimensions: Dimensions, missing: Missing, apart: Apart = _together, seed: int = 3
+    dimensions: Dimensions, missing: Missing = all_there, apart: Apart = _together, seed: int = 3
 ) -> list[Case]:
     """Return a pairwise cover of the values that are not missing.
 
@@ -49,7 +54,9 @@ def name_of(case: Case) -> str:
     return "-".join(str(value) for value in case.values())
 
 
-def uncovered(dimensions: Dimensions, missing: Missing, apart: Apart = _together) -> list[str]:
+def uncovered(
+    dimensions: Dimensions, missing: Missing = all_there, apart: Apart = _together
+) -> list[str]:
     """Return the values and pairs of values that no program has, each with the reason."""
     values, found = {}, []
     for name, given in dimensions.items():

@@ -89,7 +89,8 @@ class Ran(NamedTuple):
     progress : sequence of dict
         Spark's progress report of each batch; empty if there are none.
     state_bytes : int or None
-        Of the states behind one batch, the largest; None where no state is kept between batches.
+        Of the states behind one batch, the largest, where they lie in files of ours. Of Spark's
+        stores `progress` has them (`reported_bytes`).
     """
 
     read: Callable[[], Outputs]

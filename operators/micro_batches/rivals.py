@@ -11,14 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from operators.micro_batches.family import (
-    CHECKPOINT,
-    LATER,
-    Outputs,
-    Ran,
-    Work,
-    reported_bytes,
-)
+from operators.micro_batches.family import CHECKPOINT, LATER, Outputs, Ran, Work
 from operators.running.spark_paths import spark_path, spark_pattern
 from operators.running.spark_session import settings_on
 from operators.running.spark_settings import (
@@ -143,12 +136,7 @@ def written_by_batches(session: SparkSession, work: Work, found: DataFrame) -> R
     )
     query.awaitTermination()
     told = tuple(json.loads(each.json) for each in query.recentProgress)
-    return Ran(
-        lambda: _read(session, work),
-        in_order=False,
-        progress=told,
-        state_bytes=reported_bytes(told),
-    )
+    return Ran(lambda: _read(session, work), in_order=False, progress=told)
 
 
 def written_at_once(session: SparkSession, work: Work, found: DataFrame) -> Ran:

@@ -17,7 +17,7 @@ from operators.micro_batches.carried import (
     refuses_none,
     relayed,
 )
-from operators.micro_batches.family import MicroBatchOperations, Ran, Work, reported_bytes
+from operators.micro_batches.family import MicroBatchOperations, Ran, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,8 +30,7 @@ def run(session: SparkSession, work: Work) -> Ran:
 
     # Instances are not steps of Spark here, so that measuring the steps would cover only a part.
     job = job_of(replace(work, around=None))
-    progress = tuple(run_state_store(job))
-    return left_by(job, progress)._replace(state_bytes=reported_bytes(progress))
+    return left_by(job, tuple(run_state_store(job)))
 
 
 VARIANT = Variant(

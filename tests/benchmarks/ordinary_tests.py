@@ -5,7 +5,7 @@
     millrace check --automatic 600 --seed 1 --json > drawn.json
     python -m tests.benchmarks.ordinary_tests drawn.json
 
-puts each missed mutant into a copy of the files that git knows, and runs the tests of its family
+puts each missed mutant into a copy of the sources, and runs the tests of its family
 there, without the compiler, until one fails. It prints a line for each mutant and then the counts.
 Each family's tests are run first without one: if they fail by themselves, they see everything.
 """
@@ -18,8 +18,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from operators.check.automatic import MISSED, Automatic, changed_text, mutants_in
@@ -43,21 +41,6 @@ def missed_in(drawn: Path) -> list[Automatic]:
     return [there[name] for name in names if name in there]
 
 
-@contextmanager
-def copy_of_sources() -> Iterator[Path]:
-    """Make a copy of the files that git knows, for as long as the context lasts."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"],
-        cwd=ROOT, check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        for name in filter(None, listed.split("\0")):
-            target = Path(folder, name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target)
-        yield Path(folder)
-
-
 def first_failure(folder: Path, family: str) -> str | None:
     """Run the tests of a family in a copy and return the first that fails, or None."""
     own = f"tests/operators/{family}"
@@ -78,7 +61,9 @@ def main(drawn: Path) -> None:
     """Try every missed mutant, and print how many the tests see."""
     mutants = missed_in(drawn)
     seen = 0
-    with copy_of_sources() as folder:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place, "copy")
+        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".*", "results", "__pycache__"))
         for family in sorted({family_of(each) for each in mutants}):
             if test := first_failure(folder, family):
                 raise SystemExit(f"{family}: {test} fails without a mutant")

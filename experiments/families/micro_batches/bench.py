@@ -37,7 +37,7 @@ from experiments.timing.threads import hexadecimal
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.micro_batches.carried import plan_of
-from operators.micro_batches.family import CHECKPOINT, Ran, Work
+from operators.micro_batches.family import CHECKPOINT, Ran, Work, reported_bytes
 from operators.running import pinning
 from operators.running.run_threads import RunFailed
 from operators.streamcloud.queries import QUERIES
@@ -160,6 +160,9 @@ class MicroBatchBench:
             found = self._compared(ran)
             marks = self._measured(first, seen.marks, last)
             noted = self._noted(notes)
+        state_bytes = ran.state_bytes
+        if state_bytes is None:
+            state_bytes = reported_bytes(ran.progress)
         whole = (last.at - first.at) / 1e9
         return {
             "tuples": self.slice_tuples(0.0),
@@ -167,7 +170,7 @@ class MicroBatchBench:
             "whole_tps": self.slice_tuples(0.0) / whole,
             "of_whole_run": False,
             "outputs": found.rows,
-            "state_bytes": ran.state_bytes,
+            "state_bytes": state_bytes,
             **self._columns(wall, first, marks, ran, noted, tasks),
             "digest": hexadecimal(found.digest),
             "oracle_digest": hexadecimal(found.oracle),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from operators.check.derived import all_there
 from operators.check.scenario import Call, Scenario
 from operators.contract import Variant
 from operators.core.check import dimensions
@@ -55,18 +56,14 @@ def scenarios(variant: Variant) -> list[Scenario]:
             queue(each.name, each.capacity, each.filled, *map(_of_items, each.threads),
                   used=each.used, retry=WAITS if each.again else frozenset(),
                   schedules=dimensions.SCHEDULES)
-            for each in dimensions.derived_programs(_missing)
+            for each in dimensions.derived_programs(all_there)
         ),
     ]  # fmt: skip
 
 
 def uncovered(variant: Variant) -> list[str]:
     """Return the values that no program of a queue has, with the reasons."""
-    return dimensions.uncovered(_missing)
-
-
-def _missing(name: str, value: Any) -> str:
-    return ""
+    return dimensions.uncovered(all_there)
 
 
 def _of_items(program: tuple[Call, ...]) -> tuple[Call, ...]:

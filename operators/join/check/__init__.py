@@ -2,5 +2,5 @@
 
 # A schedule of a join has hundreds of steps. More random schedules and fewer of explorations take
 # half the time in the tests (29 s, not 60), pass the same marks and kill the same mutants.
-# Half of the programs come from tables and take two random schedules: the others have 16 each.
+# They are shared by all programs, also by those of tables, which take two each.
 SHARE = {"random": 400, "schedules": 20}

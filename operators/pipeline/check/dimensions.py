@@ -80,7 +80,7 @@ class WholePipeline(NamedTuple):
 
 def derived_pipelines() -> list[WholePipeline]:
     """Return the pipelines of the dimensions."""
-    return [_program(case) for case in derived.cases(DIMENSIONS, _nothing, _apart)]
+    return [_program(case) for case in derived.cases(DIMENSIONS, apart=_apart)]
 
 
 def uncovered(variant: Variant) -> list[str]:
@@ -88,11 +88,7 @@ def uncovered(variant: Variant) -> list[str]:
     first = registry.variants(variant.family)[0]
     if variant.id != first.id:
         return [f"derived pipelines: they differ in what operators do, and run with {first.id}"]
-    return derived.uncovered(DIMENSIONS, _nothing, _apart)
-
-
-def _nothing(name: str, value: Any) -> str:
-    return ""
+    return derived.uncovered(DIMENSIONS, apart=_apart)
 
 
 def _apart(case: Mapping[str, Any]) -> str:

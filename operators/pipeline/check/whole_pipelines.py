@@ -243,8 +243,8 @@ def _scenario(
         state = _state(*shape)
         if left:
             other = _state(*shape)
-            turns = _let_one_work(pipeline, other, math.inf)
-            _let_one_work(pipeline, state, turns // 2 if left == HALF else turns - left)
+            count = _let_one_work(pipeline, other, math.inf)
+            _let_one_work(pipeline, state, count // 2 if left == HALF else count - left)
         return _Run(state, make_control(workers), outs)
 
     def perform(run: _Run, call: Call) -> int:

@@ -63,16 +63,12 @@ def asks(count: int) -> Program:
 
 def derived_programs() -> list[ReorderProgram]:
     """Return the programs of the dimensions."""
-    return [_program(case) for case in derived.cases(DIMENSIONS, _missing, _apart)]
+    return [_program(case) for case in derived.cases(DIMENSIONS, apart=_apart)]
 
 
 def uncovered() -> list[str]:
     """Return the pairs of values that no program has, with the reasons."""
-    return derived.uncovered(DIMENSIONS, _missing, _apart)
-
-
-def _missing(name: str, value: Any) -> str:
-    return ""
+    return derived.uncovered(DIMENSIONS, apart=_apart)
 
 
 def _apart(case: Mapping[str, Any]) -> str:

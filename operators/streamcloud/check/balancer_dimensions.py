@@ -84,16 +84,12 @@ class _Balancing:
 
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of the dimensions."""
-    return [_scenario(variant, each) for each in derived.cases(DIMENSIONS, _missing)]
+    return [_scenario(variant, each) for each in derived.cases(DIMENSIONS)]
 
 
 def uncovered() -> list[str]:
     """Return the values that no program has, with the reasons: none."""
-    return derived.uncovered(DIMENSIONS, _missing)
-
-
-def _missing(name: str, value: Any) -> str:
-    return ""
+    return derived.uncovered(DIMENSIONS)
 
 
 def _plan(variant: Variant, case: Mapping[str, Any]) -> Plan:

@@ -90,16 +90,12 @@ class _Anew:
 
 def scenarios() -> list[Scenario]:
     """Return the scenarios of the dimensions."""
-    return [_scenario(each) for each in derived.cases(DIMENSIONS, _missing, _apart)]
+    return [_scenario(each) for each in derived.cases(DIMENSIONS, apart=_apart)]
 
 
 def uncovered() -> list[str]:
     """Return the pairs of values that no program has, with the reasons."""
-    return derived.uncovered(DIMENSIONS, _missing, _apart)
-
-
-def _missing(name: str, value: Any) -> str:
-    return ""
+    return derived.uncovered(DIMENSIONS, apart=_apart)
 
 
 def _apart(case: Mapping[str, Any]) -> str:

@@ -62,7 +62,7 @@ _ROWS = {SINGLE: {"blob": 1}, BLOBS: {"blob": 2}, CUT: {"blob": 3, "body": 1}}
 
 def derived_cases(variant: Variant) -> dict[str, Case]:
     """Return the cases of the dimensions for a strategy, by name."""
-    found = derived.cases(DIMENSIONS, _missing, _apart_of(variant))
+    found = derived.cases(DIMENSIONS, apart=_apart_of(variant))
     return {derived.name_of(each): _case(each) for each in found}
 
 
@@ -76,11 +76,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
 
 def uncovered(variant: Variant) -> list[str]:
     """Return the pairs of values that no plan has, with the reasons."""
-    return derived.uncovered(DIMENSIONS, _missing, _apart_of(variant))
-
-
-def _missing(name: str, value: Any) -> str:
-    return ""
+    return derived.uncovered(DIMENSIONS, apart=_apart_of(variant))
 
 
 def _apart_of(variant: Variant) -> derived.Apart:
