@@ -17,7 +17,7 @@ from experiments import papers
 from experiments.declare import Figure as Declared
 from experiments.declare import stem_of
 from experiments.records.files import write_file
-from figures import load, style
+from figures import load, panel, style
 from figures.cells import csv_of, with_cells
 from figures.files import EXTENDED, KINDS, form_name, forms_of
 from figures.footers import line_of
@@ -107,6 +107,8 @@ def _drawn(view: View, results: load.Results, claims_file: str | Path | None) ->
     told = load.footer_of(results, view, claims_file)
     with matplotlib.rc_context(style.PARAMETERS):
         picture = form.draw(table, view, [line_of(told), *told])
+        for axes in picture.axes:
+            panel.space_numbers(axes)
     noted = [name for name in view.figure.noted if name not in view.quantities]
     cells = [cell for name in noted for cell in panel_of(results, view, name, ties=False)]
     return Drawing(picture, with_cells(table, cells), tuple(picture.notes))

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from experiments.records.files import write_file
-from figures import plot, style
+from figures import panel, plot, style
 from figures.draw import saved
 from figures.files import MACHINE, PICTURES
 
@@ -73,6 +73,7 @@ def draw_machine(table: pd.DataFrame, machine: str) -> Picture:
             axes.set_ylabel(label)
             axes.set_xlim(0.0, max([1.0, *table["minute"]]))
             axes.tick_params(labelbottom=axes is panels[-1])
+            panel.space_numbers(axes)
         panels[-1].set_xlabel("Minutes since the first run")
         _logarithmic(panels[1])
     return picture

@@ -8,11 +8,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import (
+    FixedFormatter,
+    FixedLocator,
+    FuncFormatter,
+    MaxNLocator,
+    NullLocator,
+)
 
 from experiments.records.quantities import quantity
 from figures import style
@@ -24,10 +31,12 @@ LOGARITHMIC_FROM = 10.0
 # Inches that a decade of a logarithmic axis needs for three labels, for two and for one.
 _DECADE = {"y": (0.4, 0.28, 0.14), "x": (1.0, 0.65, 0.36)}
 MOST_LABELS = 7
-# On an axis from zero, values below this are written with an exponent.
-LEAST_PLAIN = 0.001
-# Thousands are abbreviated to k from here on; the second limit is for axes from zero.
+# Numbers are so narrow that two lines of a label fit beside them: small ones have an exponent, and
+# long ones end in a letter. The second limit of each pair is for axes from zero, on which all
+# numbers are written alike: the first of these of the largest value, the other of the axis' end.
+LEAST_PLAIN, LEAST_PLAIN_FROM_ZERO = 1e-4, 2e-3
 LEAST_SHORT, LEAST_SHORT_FROM_ZERO = 1e4, 1e5
+_LETTERS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 # Powers of two are written with exponents from here on: the first limit if all values on the axis
 # are such powers, the second in a heading.
 LEAST_POWER, LEAST_POWER_ALONE = 256, 1024
@@ -37,6 +46,8 @@ TO_LABEL = 0.68
 _LABEL_LINE = 0.125
 # A tick and the gap between it and its number.
 _TICK = 7.0 / 72
+# Inches between two numbers of an x axis, and between a number and the edge of the figure.
+_APART, _EDGE = 0.05, 0.01
 
 
 def value_axis(
@@ -138,23 +149,27 @@ def more_lines(names: Sequence[str], room: float) -> float:
 
 def zero_based(axes: Axes, largest: float, along: str = "y") -> None:
     """Let an axis begin at zero and end a little above `largest`."""
-    set_limits = axes.set_ylim if along == "y" else axes.set_xlim
-    set_limits(0.0, largest * 1.12 if largest > 0 else 1.0)
+    end = largest * 1.12 if largest > 0 else 1.0
+    (axes.set_ylim if along == "y" else axes.set_xlim)(0.0, end)
     own = axes.yaxis if along == "y" else axes.xaxis
-    if 0 < largest < LEAST_PLAIN:
+    if 0 < largest < LEAST_PLAIN_FROM_ZERO:
+        own.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10]))
         own.set_major_formatter(_small_numbers(largest))
-    elif largest >= LEAST_SHORT_FROM_ZERO:
-        size, letter = (1e6, "M") if largest >= 1e6 else (1e3, "k")
+    elif end >= LEAST_SHORT_FROM_ZERO:
+        size, letter = next(each for each in _LETTERS if end >= each[0])
         told = FuncFormatter(lambda value, _: f"{value / size:,.10g}{letter}" if value else "0")
         own.set_major_formatter(told)
-    elif largest >= 1_000:
+    elif end >= 1_000:
         own.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.grid(axis=along, color=style.FAINT, lw=0.4)
 
 
 def _small_numbers(largest: float) -> FuncFormatter:
-    """Return a formatter that writes 0.00002 as 2·10⁻⁵, with one exponent for a whole axis."""
-    exponent = math.floor(math.log10(largest / 2))
+    """Return a formatter that writes 0.00002 as 2·10⁻⁵, with one exponent for a whole axis.
+
+    The largest number is 5 to 49 times that power, so that round steps are whole multiples of it.
+    """
+    exponent = math.floor(math.log10(largest / 5))
     size, told = 10.0**exponent, style.power(10, exponent)
     return FuncFormatter(lambda value, _: f"{value / size:.3g}·{told}" if value else "0")
 
@@ -208,6 +223,34 @@ def numbers_of(axes: Axes) -> float:
     return _TICK + max((style.width_of(each, style.SMALL) for each in told), default=0.0)
 
 
+def space_numbers(axes: Axes) -> None:
+    """Leave out numbers of an x axis that touch another one, or reach beyond the figure.
+
+    Call it when nothing changes the axis' limits any more. Names of categories stay as they are.
+    """
+    if isinstance(axes.xaxis.get_major_formatter(), FixedFormatter):
+        return
+    low, high = axes.get_xlim()
+    ticks = [tick for tick in axes.xaxis.get_majorticklocs() if low <= tick <= high]
+    if not ticks:
+        return
+    told = axes.xaxis.get_major_formatter().format_ticks(ticks)
+    box, width = axes.get_position(), axes.get_figure().get_figwidth()
+    to_panel = axes.get_xaxis_transform() - axes.transAxes
+    ends = to_panel.transform([(tick, 0.0) for tick in ticks])[:, 0]
+    middles = [(box.x0 + box.width * end) * width for end in ends]
+    halves = [style.width_of(each, style.SMALL) / 2 for each in told]
+    for every in range(1, len(ticks) + 1):
+        kept = range(0, len(ticks), every)
+        if all(middles[b] - middles[a] > halves[a] + halves[b] + _APART
+               for a, b in pairwise(kept)):  # fmt: skip
+            break
+    there = {n for n in kept if middles[n] + halves[n] < width - _EDGE}
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    names = [name if n in there else "" for n, name in enumerate(told)]
+    axes.xaxis.set_major_formatter(FixedFormatter(names))
+
+
 def inches_of(axes: Axes, along: str) -> float:
     """Return the length of an axis in inches."""
     box, picture = axes.get_position(), axes.get_figure()
@@ -217,13 +260,16 @@ def inches_of(axes: Axes, along: str) -> float:
 
 
 def plain(value: float, short: bool = False) -> str:
-    """Return a number without exponent, and never long: 0.05, 2, 300, 2,000, 20k or 3M.
+    """Return a number, never long: 2·10⁻⁵, 0.05, 2, 300, 2,000, 20k or 3M.
 
     Next to longer numbers pass `short` to abbreviate alike: 2k.
     """
+    if value < LEAST_PLAIN * (1 - 1e-9):
+        exponent = math.floor(math.log10(value) + 1e-9)
+        return f"{value / 10.0**exponent:.0f}·{style.power(10, exponent)}"
     if value < 1:
         return f"{value:.10f}".rstrip("0").rstrip(".")
-    for size, letter in ((1e6, "M"), (1e3, "k")):
+    for size, letter in _LETTERS:
         if value >= size and (short or value >= LEAST_SHORT):
             return f"{value / size:,.0f}{letter}"
     return f"{value:,.0f}"
@@ -361,7 +407,8 @@ def below_of(names: Sequence[str], label: bool = True) -> float:
 def categories(axes: Axes, names: Sequence[str], labelled: bool = True) -> None:
     """Divide the x axis into categories 0, 1, ..., with their names below."""
     axes.set_xlim(-0.5, max(len(names), 1) - 0.5)
-    axes.set_xticks(range(len(names)), list(names) if labelled else [""] * len(names))
+    axes.xaxis.set_major_locator(FixedLocator(range(len(names))))
+    axes.xaxis.set_major_formatter(FixedFormatter(list(names) if labelled else []))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.tick_params(axis="x", length=0, labelbottom=labelled)
     for place in range(1, len(names)):

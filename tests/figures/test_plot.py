@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from itertools import pairwise
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from matplotlib.lines import Line2D
 
 from experiments.declare import SIZES, Sweep
 from figures import panel, plot, style
+from tests.figures.overlap import overlaps
 
 
 def fresh_axes():
@@ -105,8 +107,8 @@ def test_thousands_on_an_axis_from_zero_have_a_comma():
 
 
 @pytest.mark.parametrize(("largest", "labels"), [
-    (9e4, ["0", "50,000", "1,000,000"]),
-    (1e5, ["0", "50k", "1,000k"]),
+    (8e4, ["0", "50,000", "1,000,000"]),
+    (9e4, ["0", "50k", "1,000k"]),
     (2e6, ["0", "0.05M", "1M"]),
 ])  # fmt: skip
 def test_long_numbers_on_an_axis_from_zero_are_told_short(largest, labels):
@@ -117,7 +119,7 @@ def test_long_numbers_on_an_axis_from_zero_are_told_short(largest, labels):
 
 @pytest.mark.parametrize(("largest", "labels"), [
     (1.1e-4, ["0", *(f"{n}·10⁻⁵" for n in (2, 4, 6, 8, 10, 12))]),
-    (3e-7, ["0", *(f"{n}·10⁻⁷" for n in (0.5, 1, 1.5, 2, 2.5, 3))]),
+    (3e-7, ["0", *(f"{n}·10⁻⁸" for n in (5, 10, 15, 20, 25, 30))]),
 ])  # fmt: skip
 def test_small_numbers_of_an_axis_have_one_exponent(largest, labels):
     axes = fresh_axes()
@@ -125,6 +127,53 @@ def test_small_numbers_of_an_axis_have_one_exponent(largest, labels):
     step = largest / 5.5 if largest > 1e-5 else 5e-8
     ticks = [round(place * step, 9) for place in range(len(labels))]
     assert axes.yaxis.get_major_formatter().format_ticks(ticks) == labels
+
+
+# Around the values from which numbers are written in another way, or have another step.
+OF_ANY_SIZE = [
+    leading * 10.0**exponent
+    for exponent in (-6, -4, -3, -2, 0, 3, 4, 5, 6, 9, 12)
+    for leading in (1.01, 1.2, 1.9, 2.1, 4.4, 7.5, 9.1, 9.7)
+]
+
+
+@pytest.mark.parametrize("height", [1.3, 2.0])
+@pytest.mark.parametrize("kind", ["from zero", "logarithmic"])
+def test_two_lines_of_a_label_fit_beside_numbers_of_any_size(kind, height):
+    with matplotlib.rc_context(style.PARAMETERS):
+        for largest in OF_ANY_SIZE:
+            picture, [axes] = plot.canvas(style.NARROW, (1, 1), height, "t", [], [])
+            axes.set_xticks([])
+            if kind == "from zero":
+                panel.zero_based(axes, largest)
+            else:
+                panel.log_axis(axes, np.array([largest / 3, largest]))
+            panel.label_axis(axes, "Queue length (tuples an instance)")
+            assert not overlaps(picture), largest
+
+
+@pytest.mark.parametrize(("width", "columns"), [(style.NARROW, 1), (style.WIDE, 3)])
+@pytest.mark.parametrize("kind", ["from zero", "logarithmic"])
+def test_numbers_of_an_x_axis_touch_neither_each_other_nor_the_edge(kind, width, columns):
+    with matplotlib.rc_context(style.PARAMETERS):
+        for largest in OF_ANY_SIZE:
+            picture, panels = plot.canvas(width, (1, columns), 1.3, "t", [], [])
+            for axes in panels:
+                axes.set_yticks([])
+                if kind == "from zero":
+                    panel.zero_based(axes, largest, along="x")
+                else:
+                    panel.log_axis(axes, np.array([largest / 3, largest]), along="x")
+                panel.space_numbers(axes)
+                assert [text for text in axes.get_xticklabels() if text.get_text()], largest
+            assert not overlaps(picture), largest
+
+
+def test_names_of_categories_stay_however_close():
+    axes = fresh_axes()
+    panel.categories(axes, ["one long name", "another long name"] * 20)
+    panel.space_numbers(axes)
+    assert [text.get_text() for text in axes.get_xticklabels()].count("one long name") == 20
 
 
 def test_a_figure_grows_with_its_key_and_its_footer():
