@@ -147,11 +147,24 @@ def successor(link, node):
 @inlined
 def enqueue(queues, queue, timestamp, key, value):
     """Append a tuple to `queue`: ACCEPTED, or FULL when the queue has no free node."""
-    ends, nodes = queues.ends, queues.nodes
-    node = allocate(queues, queue)
+    tail, node = enqueue_tuple(queues, queue, timestamp, key, value)
     if node == NULL:
         mark("michael_scott_queue: full")
         return FULL
+    # RELEASE keeps the node's initial link before the tail that refers to it; pairs with the loads
+    # of tail. A failure is as good as a success: another thread has helped.
+    if not cas(queues.ends, queue * END_WORDS + TAIL, tail, successor(tail, node), RELEASE):
+        mark("michael_scott_queue: tail was moved for us")
+    return ACCEPTED
+
+
+@inlined
+def enqueue_tuple(queues, queue, timestamp, key, value):
+    """Link a tuple behind the last one, and return the tail to be moved and the node, or NULL."""
+    nodes = queues.nodes
+    node = allocate(queues, queue)
+    if node == NULL:
+        return 0, NULL
     base = node * NODE_WORDS
     # Keeps the node's previous use (head and tail had passed it) before the stores below. A thread
     # that still reads the node and sees one of these stores then finds, at the second load, that
@@ -164,12 +177,7 @@ def enqueue(queues, queue, timestamp, key, value):
     # on the link expects a tag that has been left behind.
     link = load(nodes, base + LINK, RELAXED)
     store(nodes, base + LINK, successor(link, NULL), RELAXED)
-    tail = enqueue_link(ends, nodes, queue * END_WORDS, node)
-    # RELEASE keeps the node's initial link before the tail that refers to it; pairs with the loads
-    # of tail. A failure is as good as a success: another thread has helped.
-    if not cas(ends, queue * END_WORDS + TAIL, tail, successor(tail, node), RELEASE):
-        mark("michael_scott_queue: tail was moved for us")
-    return ACCEPTED
+    return enqueue_link(queues.ends, nodes, queue * END_WORDS, node), node
 
 
 @inlined

@@ -236,8 +236,10 @@ def retire_at(locks, place):
     """Release a lock whose holder has removed the data under it from the structure."""
     # RELAXED: as in release.
     word = load(locks, place, RELAXED)
-    # RELEASE: as in release.
-    store(locks, place, word + (OBSOLETE - LOCKED), RELEASE)
+    # RELAXED: who loads OBSOLETE reads nothing under the lock, who has loaded a change made before
+    # sees LOCKED or this word by the fences alone, and the next owner has the data from this thread
+    # by other means.
+    store(locks, place, word + (OBSOLETE - LOCKED), RELAXED)
 
 
 @inlined

@@ -267,6 +267,17 @@ def insert_tuple(state, source, timestamp, key, value):
 
     Called by the source's one thread.
     """
+    status = insert_tuple_link(state, source, timestamp, key, value)
+    if status == ACCEPTED:
+        # RELEASE keeps the node's links before it (invariant 2). Pairs with lowest_latest.
+        # Linearizes insert_tuple with respect to the reader.
+        store(state.latest, line_at(source) + LATEST, timestamp, RELEASE)
+    return status
+
+
+@inlined
+def insert_tuple_link(state, source, timestamp, key, value):
+    """Link a tuple on all its levels and count it: the answer of ``insert_tuple``."""
     own = own_at(state, source)
     private = state.private
     if timestamp < private[own + LAST_TIMESTAMP] or timestamp >= AFTER_EVERYTHING:
@@ -291,11 +302,9 @@ def insert_tuple(state, source, timestamp, key, value):
     private[own + COUNT] = position + 1
     slot = private[own + SLOT] + 1
     private[own + SLOT] = 0 if slot == state.ahead else slot
-    # Each keeps the node's links before it (invariant 2). Pairs with the loads of lowest_latest and
-    # of get_next_ready_tuple, which may read one without the other.
+    # RELEASE keeps the node's links before it, as for LATEST: get_next_ready_tuple, with which it
+    # pairs, may read this count and the LATEST of an earlier tuple.
     store(state.latest, line_at(source) + DELIVERED, position + 1, RELEASE)
-    # Linearizes insert_tuple with respect to the reader.
-    store(state.latest, line_at(source) + LATEST, timestamp, RELEASE)
     return ACCEPTED
 
 

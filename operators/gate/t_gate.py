@@ -562,6 +562,7 @@ def check_invariants(state: TGateState) -> None:
         chain = [int(state.anchor[0])]
         while (after := int(state.nodes[link_at(state, chain[-1], level)])) != NIL:
             chain.append(after)
+            assert len(chain) <= len(nodes), f"invariant 1: level {level} goes round in a circle"
         positions = [(nodes[n, TIMESTAMP], nodes[n, SOURCE]) for n in chain]
         assert positions == sorted(positions), f"invariant 1: level {level} is out of order"
         assert all(nodes[n, HEIGHT] > level for n in chain), f"invariant 2: level {level}"

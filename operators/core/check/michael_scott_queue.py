@@ -9,12 +9,20 @@ import numpy as np
 
 from operators.check.derived import all_there
 from operators.check.scenario import Call, Scenario
-from operators.contract import Variant
+from operators.contract import ACCEPTED, FULL, Variant
 from operators.core.check import dimensions
 from operators.core.check.queues import EMPTY, WAITS, compare_drained, gets, puts, rest_of
 from operators.core.check.specifications import NodeQueueSpecification, holding
 from operators.core.layout import aligned_words
-from operators.core.michael_scott_queue import INDEX_MASK, LINK, NODE_WORDS, WORD_MASK, Queues
+from operators.core.michael_scott_queue import (
+    INDEX_MASK,
+    LINK,
+    NODE_WORDS,
+    NULL,
+    WORD_MASK,
+    Queues,
+    enqueue_tuple,
+)
 
 NOTES = 128
 # A dequeue whose item's note was missing, or belonged to another item.
@@ -47,6 +55,13 @@ def scenarios(variant: Variant) -> list[Scenario]:
         queue("free-node-comes-back", 3, 0, e(1), e(2) + e(3) + d + d),
         queue("peek-and-reuse", 1, 1, p + p, d + e(1) + d + e(2)),
         queue("one-node", 1, 0, e(1) + d + e(2), d + e(3) + d),
+        # As before, and the node is back as the last one: a thread that reads tail, then the old
+        # link of the node and the old head, would move tail off the queue.
+        queue("last-node-comes-back", 1, 1, d, d + e(1) + d, graph=False),
+        # The second thread moves tail to the node of the first, which has stopped; the third finds
+        # the node there, and must see the first link of this use.
+        queue("enqueue-helps", 3, 0, e(1), e(2), e(3), stopped=1, graph=False),
+        queue("dequeue-helps", 3, 0, e(1), d, e(2), stopped=1, graph=False),
         queue("tags-wrap", 2, 1, e(1) + d, d + e(2) + d, last_tags=True),
         queue("waiting", 1, 0, e(1) + e(2), d + d, retry=WAITS),
         queue("three-threads", 2, 1, e(1) + d, d + e(2), e(3) + p, deep=True),
@@ -84,8 +99,10 @@ def _queue(
     programs: Sequence[tuple[Call, ...]],
     last_tags: bool = False,
     used: int = 0,
+    stopped: int = 0,
     **more: Any,
 ) -> Scenario:
+    """Return a scenario; the thread that enqueues the item `stopped` stops before it moves tail."""
     operations = variant.operations
     enqueue, dequeue, peek = (operations.calls[n] for n in ("enqueue", "dequeue", "peek"))
     items = [_item(100 + number)[0].arguments for number in range(filled)]
@@ -108,6 +125,8 @@ def _queue(
         if call.name == "enqueue":
             number = call.arguments[0]
             notes[number] = -number
+            if number == stopped:
+                return FULL if enqueue_tuple(queues, 0, *call.arguments)[1] == NULL else ACCEPTED
             return enqueue(queues, 0, *call.arguments)
         out = [0, 0, 0]
         if call.name == "peek":

@@ -4,15 +4,9 @@ The words of a pair are equal whenever the lock is free. They lie in an array th
 reader loads one, and another thread may run between that and the load of the other. A search
 follows a number to a node, and the node may be released and reused meanwhile.
 
-No program here misses the following when it is removed:
-
-* the fences, also the owner's before a node is reused, and ACQUIRE in ``upgrade``. The memory model
-  here (``buffers``) has no early loads and no late read-modify-writes, and loads of racy words are
-  no data races: only other processors need these orders.
-* ACQUIRE in ``read_begin``, for the same reason.
-* OBSOLETE, in searches: the link to a node changes before the node is released, and is checked once
-  more after the node's version was read. It is for threads that wait for the lock
-  (``wait-for-obsolete``).
+No program here misses OBSOLETE in searches when it is removed: the link to a node changes before
+the node is released, and is checked once more after the node's version was read. OBSOLETE is for
+threads that wait for the lock (``wait-for-obsolete``).
 """
 
 from __future__ import annotations
@@ -88,6 +82,8 @@ def scenarios(variant: Variant) -> list[Scenario]:
             calls(("claim", NODE), ("claim", NODE)),
             calls(("renew", LINK, 11)),
         ),
+        # A number from the node's former use, which no check of a link guards any more.
+        _scenario("old-number", variant, calls(("inside", OTHER)), calls(("renew", LINK, 11))),
     ]
 
 
@@ -133,6 +129,8 @@ class _PairsSpecification(RegistersSpecification):
 
     def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
         """Perform a call; False when `answer` is wrong."""
+        if name == "inside":
+            return answer != TORN
         if answer == RESTART or name in ("look", "claim"):
             return True
         if name in ("wait", "follow"):
@@ -149,6 +147,8 @@ class _PairsSpecification(RegistersSpecification):
         """Return the answers that a call may give now."""
         if name in ("look", "claim"):
             return [RESTART, ACCEPTED, FULL]
+        if name == "inside":
+            return [RESTART]
         if name == "add":
             return [RESTART, self._values[arguments[0]] + arguments[1]]
         if name in ("wait", "follow"):
@@ -189,6 +189,10 @@ def _search(on: Any, state: _Pairs, thread: int, pair: int, begin: str = "read_b
 
 def _wait(on: Any, state: _Pairs, thread: int, pair: int) -> int:
     return _search(on, state, thread, pair, "read_when_open")
+
+
+def _inside(on: Any, state: _Pairs, node: int) -> int:
+    return _search(on, state, 0, node)
 
 
 def _change(state: _Pairs, pair: int, value: int) -> None:
@@ -275,4 +279,5 @@ _PERFORM = {
     "follow": _follow,
     "renew": _renew,
     "claim": _claim,
+    "inside": _inside,
 }

@@ -38,6 +38,8 @@ SMALL = 4
 # More tuples than a source walks past before it takes the long way (WALK_LIMIT of `t_gate` and of
 # `skip_list`).
 MANY = 25
+# The most schedules of an exploration of a program of so many nodes.
+FEW = 300
 
 # A tuple goes in and comes out whole, in the call.
 ALONE = dict.fromkeys(("insert_tuple", "get_next_ready_tuple", "close_source"), ITSELF)
@@ -162,6 +164,41 @@ PROGRAMS = (
         levels=2,
         needs="levels",
     ),
+    # Each source's next node is one of a former use, and the link in that of source 0 still leads
+    # to that of source 1. Who comes from the node before must see the new link.
+    GateProgram(
+        "old-links",
+        ((*inserts(0, 9), *closes(0)), (*inserts(1, 10), *closes(1))),
+        tuple(
+            call
+            for timestamp in (1, 3, 5, 7)
+            for call in (*inserts(0, timestamp), *inserts(1, timestamp + 1), *reads(2))
+        ),
+        ahead=4,
+        levels=2,
+        needs="levels",
+    ),
+    # The reader makes the first node lead to one that another source has filled, and a search from
+    # the first node reads it. So many are free that the reader announces nothing.
+    GateProgram(
+        "first-is-removed",
+        (inserts(0, 2), reads(1), inserts(1, 60)),
+        (*inserts(0, 1), *inserts(1, 3)),
+        ahead=32,
+        levels=2,
+        needs="levels",
+    ),
+    # As before, but source 1 makes it lead there, since the reader has stopped in between. Source 2
+    # searches from the first node because its last one is too far from the position.
+    GateProgram(
+        "source-removes-first",
+        ((*inserts(0, 2), *reads(1)), inserts(1, 100), inserts(2, 60)),
+        (*inserts(1, 1), *inserts(2, 3), *inserts(3, *range(4, 4 + MANY))),
+        ahead=MANY + 3,
+        needs="levels",
+        sources=4,
+        schedules=FEW,
+    ),
     # A long one.
     GateProgram(
         "deep-all-three",
@@ -184,7 +221,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
     """
     readers, names = most_readers(variant), _parameters(variant)
     return [
-        _scenario(variant, program)
+        scenario_of(variant, program)
         for program in (*PROGRAMS, *derived_programs(readers, names))
         if program.readers <= readers and program.needs in ("", *names)
     ]
@@ -217,7 +254,8 @@ def settings(variant: Variant, program: GateProgram) -> dict[str, int | str]:
     return {p.name: nearest(p, wanted.get(p.name, SMALL)) for p in variant.parameters}
 
 
-def _scenario(variant: Variant, program: GateProgram) -> Scenario:
+def scenario_of(variant: Variant, program: GateProgram) -> Scenario:
+    """Return the scenario of a program for a gate."""
     operations = variant.operations
     perform = performing(operations)
     given = settings(variant, program)
