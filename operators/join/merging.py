@@ -49,7 +49,6 @@ from collections.abc import Callable
 
 from operators.contract import ACCEPTED, NOT_READY, READY
 from operators.core.atomics import (
-    ACQ_REL,
     ACQUIRE,
     RELAXED,
     RELEASE,
@@ -259,8 +258,10 @@ def make_piece_of(merges: Merges) -> Callable[..., bool]:
             count_piece(view, piece)
         else:
             copy_piece(view, piece)
-        # RELEASE, of ACQ_REL: a thread that sees all made sees all pieces; pairs with all_made.
-        fetch_add(words, base + FINISHED, 1, ACQ_REL)
+        # RELEASE: a thread that sees all made sees all pieces; pairs with all_made. It need not
+        # acquire the pieces made before: an addition goes on with their release sequences, and
+        # this thread uses none of them.
+        fetch_add(words, base + FINISHED, 1, RELEASE)
         return True
 
     return make_piece

@@ -18,8 +18,16 @@ from operators.check.scenario import Call, Scenario, until
 from operators.contract import END, NOT_READY, READY, Variant
 from operators.join.check import idle_turns
 from operators.join.check.dimensions import SCHEDULES, Derived, derived_joins
+from operators.join.check.parts import parts
 from operators.join.check.scenarios import ALONE
-from operators.join.check.updates import HALF_WIDTH, Running, small, takes, updates
+from operators.join.check.updates import (
+    HALF_WIDTH,
+    Running,
+    small,
+    takes,
+    updates,
+    workers_of,
+)
 from operators.join.family import COUNT, FOUND, State
 from operators.join.feed import in_turns
 from operators.join.shared_state import ASKED, SIZE, Shared, Worker
@@ -94,6 +102,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
     return [
         updates(variant),
         takes(variant),
+        *parts(variant),
         *(_scenario(variant, name, each) for name, each in found.items()),
         *(_scenario(variant, each.name, _join_of(each)) for each in derived_joins(variant)),
     ]
@@ -169,7 +178,6 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
     own |= {"task_size": 1, "ahead": 2, "room": 16, "threads": join.threads, **join.parameters}
     step = operations.make_step(**own)
     merges = "merge" in (each.name for each in variant.parameters)
-    several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(join.threads)])
     wanted = _partners(join)
     # A self join ignores S.
     streams = np.array(join.r), np.array(join.s or [0])
@@ -182,7 +190,7 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
         feed = in_turns(*streams, join.there, two_way=bool(join.s))
         feed = feed._replace(times_r=times, times_s=times)
         given = np.zeros(len(wanted) + 1, np.int64)
-        running = Running(state.shared, several(*state.threads), state.output, feed, given)
+        running = Running(state.shared, workers_of(state), state.output, feed, given)
         for worker in range(join.threads):
             list(until(END, partial(perform, running, Call(STEPS, (worker,)))))
         # Clear the words written by clocks: a replay starts from the same words.
@@ -203,6 +211,10 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
                 break
             if merges:
                 _check_held(state.shared, worker)
+        if status == END:
+            arrived = state.feed.end_r + state.feed.end_s
+            last = wanted[arrived - 1].bit_count() if arrived else 0
+            assert state.output.words[COUNT] == last, "the output is not that of the last tuple"
         return int(status)
 
     def finish(state: Running, history: Sequence[HistoryOperation]) -> None:

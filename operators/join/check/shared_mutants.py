@@ -152,7 +152,7 @@ MUTANTS = (
     ),
     _merging(
         name="shared-join-stage-ends-before-its-pieces",
-        old="        fetch_add(words, base + FINISHED, 1, ACQ_REL)\n",
+        old="        fetch_add(words, base + FINISHED, 1, RELEASE)\n",
         new="        fetch_add(words, base + FINISHED, 1, RELAXED)\n",
         breaks="the merging thread goes on before it sees what the pieces wrote",
     ),

@@ -22,7 +22,7 @@ from operators.index.bw_merges import merge
 from operators.index.bw_nodes import DELETE, NO_NODE
 from operators.index.bw_tree import entry_hi, entry_lo
 from operators.index.bw_updates import go_to_node, work
-from operators.join.family import Output
+from operators.join.family import Output, State
 from operators.join.feed import Feed, in_turns
 from operators.join.shared_join import make_take, make_update
 from operators.join.shared_state import TASK, Shared, Worker
@@ -53,14 +53,18 @@ def small(variant: Variant) -> dict[str, Any]:
     }
 
 
-def _of_two(variant: Variant, rows: Sequence[int], window: int = 2) -> Running:
+def of_two(variant: Variant, rows: Sequence[int], window: int = 2) -> Running:
     """Return a self join of some rows, a tuple a task, for two threads."""
     own = small(variant) | {"threads": 2, "task_size": 1, "ahead": 2, "room": 16}
     state = variant.operations.make_state(window, HALF_WIDTH, two_way=False, **own)
     feed = in_turns(np.array(rows), np.array([0]), len(rows), two_way=False)
-    several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(2)])
-    workers = several(*state.threads)
-    return Running(state.shared, workers, state.output, feed, np.zeros(1, np.int64))
+    return Running(state.shared, workers_of(state), state.output, feed, np.zeros(1, np.int64))
+
+
+def workers_of(state: State) -> NamedTuple:
+    """Return the threads of a join by name."""
+    several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(len(state.threads))])
+    return several(*state.threads)
 
 
 def updates(variant: Variant) -> Scenario:
@@ -71,7 +75,7 @@ def updates(variant: Variant) -> Scenario:
     take, update = make_take(index, timed=False), make_update(index)
 
     def make() -> Running:
-        running = _of_two(variant, [5, 6])
+        running = of_two(variant, [5, 6])
         for worker in running.workers:
             assert take(running.shared, worker, running.feed) == TOOK, "a thread has no task"
         return running
@@ -108,7 +112,7 @@ def _beside_a_merge(variant: Variant) -> Scenario:
     take, update = make_take(index, timed=False), make_update(index)
 
     def make() -> Running:
-        running = _of_two(variant, [55], window=2 * LATER)
+        running = of_two(variant, [55], window=2 * LATER)
         merging, splitting = (worker.r for worker in running.workers)
         index.enter(merging)
         for place, key in enumerate(KEYS):
@@ -173,6 +177,6 @@ def takes(variant: Variant) -> Scenario:
 
     programs = tuple((Call("take", (worker,)),) for worker in range(2))
     return Scenario(
-        "takes", lambda: _of_two(variant, [5, 6]), programs, perform, finish=finish,
+        "takes", lambda: of_two(variant, [5, 6]), programs, perform, finish=finish,
         retry=frozenset({BUSY, HOLDING}), declines=frozenset({BUSY, HOLDING}),
     )  # fmt: skip

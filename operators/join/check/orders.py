@@ -1,0 +1,11 @@
+"""Memory orders of joins that no program can need, with the reasons."""
+
+_READ_BEFORE = (
+    "a search that ended before the horizon passed a tuple would have to see the tuple's later"
+    " removal: that would be load buffering, which this memory leaves out, and the removal depends"
+    " on this load"
+)
+ORDERS = {
+    "operators.join.propagation pass_task: store(words) RELEASE": _READ_BEFORE,
+    "operators.join.work_queue removable: load(queue.words) ACQUIRE": _READ_BEFORE,
+}
