@@ -13,7 +13,7 @@ from typing import Any
 
 from experiments import papers, plan, profiles
 from experiments.judging import belonging, changes, claims, findings, peer_changes
-from experiments.judging.badges import interval_text, shortened
+from experiments.judging.badges import shortened, with_ends
 from experiments.judging.belonging import Doubt
 from experiments.judging.changes import (
     BETTER,
@@ -186,8 +186,8 @@ def columns_of(change: Change) -> tuple[str, ...]:
         return change.mark, "", "", name, RUNS, change.note
     times = ""
     if change.times is not None:
-        reach = interval_text(*change.reach) if change.reach else ""
-        times = f"{shortened(change.ratio)} times{reach}"
+        number, reach = with_ends(change.ratio, *(change.reach or (None, None)))
+        times = f"{number} times{reach}"
     over = "floor unknown" if change.floor is None else f"{change.over_floor or 1:.2f} floors"
     values = f"{_value(change.before, change.unit)} to {_value(change.after, change.unit)}"
     note = f" ({change.note})" if change.note else ""

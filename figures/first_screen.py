@@ -27,7 +27,7 @@ from experiments.judging.settling import MOST
 from figures import page
 from figures.load import apart_words
 from figures.page_data import PageData
-from figures.statements import ends_of, joined_words, label_of, paper_ratio, sides_of
+from figures.statements import joined_words, label_of, paper_ratio, ratio_of, sides_of
 
 # Without a declaration the page opens with the leading statements of this many findings.
 HEADLINES = 4
@@ -65,15 +65,16 @@ def _here(claim: Mapping[str, Any]) -> str:
     if claim["ratio"] is None:
         signs = claim["pairs"]
         return f"{label_of(claim)}: {signs['for']} of {signs['of']} pairs for it"
-    times = f"{shortened(claim['ratio'])} times"
+    number, ends = ratio_of(claim)
+    times = f"{number} times"
     sides = sides_of(claim)
     if not sides:
-        return f"{label_of(claim)}: {times}{ends_of(claim)}"
+        return f"{label_of(claim)}: {times}{ends}"
     above, below = sides
     # "TuMLSC on 2 cores: 3 times", and "0.9 of 2 times that".
     above += ":" * above[-1].isdigit()
     times = times.replace("times", "of") if below[0].isdigit() else times
-    return f"{claim['compared']}: {above} {times} {below}{ends_of(claim)}"
+    return f"{claim['compared']}: {above} {times} {below}{ends}"
 
 
 def _there(claim: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import log
 from typing import Any, NamedTuple
 
-from experiments.judging.badges import shortened
+from experiments.judging.badges import shortened, with_ends
 from experiments.judging.floors import ENOUGH
 from experiments.judging.pool import NOT_MEASURED
 from experiments.judging.reasons import ABSOLUTE, counts
@@ -194,9 +194,7 @@ def _values_of(groups: Sequence[Group]) -> Iterator[float]:
 
 def numbers_of(row: Row) -> str:
     """Return the ratio of a row in figures, with the ends of the interval."""
-    if row.low is None or row.high is None:
-        return shortened(row.ratio)
-    return f"{shortened(row.ratio)} [{shortened(row.low)}, {shortened(row.high)}]"
+    return "".join(with_ends(row.ratio, row.low, row.high))
 
 
 def floor_words(row: Row) -> str:

@@ -13,7 +13,7 @@ from math import isfinite
 
 import numpy as np
 
-from experiments.judging.badges import in_digits, interval_text, shortened
+from experiments.judging.badges import in_digits, shortened, with_ends
 from experiments.judging.claims import UsageError
 from experiments.records import statistics
 from figures import panel, plot, style
@@ -57,8 +57,9 @@ class Reading:
         """The number with the range of the runs: "2.9 times [2.5, 3.1] in 5 runs"."""
         if self.value is None:
             return "no valid run"
-        number = shortened(self.value) if self.unit == TIMES else in_digits(self.value)
-        reach = interval_text(self.low, self.high) if self.unit == TIMES else self._percents()
+        number, reach = in_digits(self.value), self._percents()
+        if self.unit == TIMES:
+            number, reach = with_ends(self.value, self.low, self.high)
         many = "one run" if self.runs == 1 else f"{self.runs} runs"
         return f"{number} {self.unit}{reach} in {many}"
 
@@ -130,9 +131,10 @@ def ranking(values: Mapping[str, Mapping[int, float]], word: str = "fast") -> st
     ratios = {title: ratio_of(title, values[best], values[title]) for title in others}
     alike = [title for title, ratio in ratios.items() if _alike(ratio)]
     ahead = [
-        f"{shortened(ratio.value)} times{interval_text(ratio.low, ratio.high)} as {word} as {title}"
+        f"{number} times{ends} as {word} as {title}"
         for title, ratio in ratios.items()
         if title not in alike and ratio.value
+        for number, ends in [with_ends(ratio.value, ratio.low, ratio.high)]
     ]
     rounds = max(len(own) for own in values.values())
     basis = f"{rounds} rounds" if rounds > 1 else "one run each, so equal runs are not compared"

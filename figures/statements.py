@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from experiments.judging.badges import DOWNWARDS, interval_text, shortened
+from experiments.judging.badges import DOWNWARDS, shortened, with_ends
 from experiments.judging.claim_types import LOST, TIMES
 
 # At most this many names a side, and characters; beyond them the comparison omits the names.
@@ -31,15 +31,17 @@ def shown_by(claim: Mapping[str, Any]) -> str | None:
         return None
     signs = claim["pairs"]
     pairs = f", {signs['for']} of {signs['of']} pairs for it" if signs["of"] > 1 else ""
-    told = f"{compared(claim)}: {shortened(claim['ratio'])} times{ends_of(claim)}{pairs}"
+    number, ends = ratio_of(claim)
+    told = f"{compared(claim)}: {number} times{ends}{pairs}"
     there = paper_ratio(claim)
     return told if there is None else f"{told}, the paper {shortened(there)}"
 
 
-def ends_of(claim: Mapping[str, Any]) -> str:
-    """Return the ends of a statement's ratio in brackets, and their kind; empty without ends."""
-    ends = interval_text(*(claim["interval"] or (None, None)))
-    return f"{ends} ({claim['interval_kind']})" if ends and claim["interval_kind"] else ends
+def ratio_of(claim: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a statement's ratio, and its ends in brackets with their kind; empty without ends."""
+    number, ends = with_ends(claim["ratio"], *(claim["interval"] or (None, None)))
+    kind = claim["interval_kind"]
+    return number, f"{ends} ({kind})" if ends and kind else ends
 
 
 def paper_ratio(claim: Mapping[str, Any]) -> float | None:

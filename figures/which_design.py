@@ -14,7 +14,7 @@ from html import escape
 from typing import Any
 
 from experiments.declare import Figure, Series
-from experiments.judging.badges import interval_text, shortened
+from experiments.judging.badges import with_ends
 from experiments.judging.floors import Floors
 from experiments.judging.pairs import Names, pair_of
 from experiments.judging.points import Point, at_maximum
@@ -262,9 +262,9 @@ def _factor(question: Question, answer: Answer) -> str:
     spread, better = answer.pool.spread, quantity(question.quantity).better
     words = quantity(question.quantity).words
     if better == "higher":
-        return f"{words}: {shortened(spread.value)} times{interval_text(spread.low, spread.high)}"
+        return f"{words}: {' times'.join(with_ends(spread.value, spread.low, spread.high))}"
     low, high = (None if end is None else 1 / end for end in (spread.high, spread.low))
-    return f"{words}: {shortened(1 / spread.value)} times lower{interval_text(low, high)}"
+    return f"{words}: {' times lower'.join(with_ends(1 / spread.value, low, high))}"
 
 
 def _trust(question: Question, answer: Answer) -> str:

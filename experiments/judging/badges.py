@@ -19,16 +19,39 @@ SIDE_BY_SIDE = "about threads side by side"
 # Units of a rate, and of a time in milliseconds: a value is shown in the largest that it reaches.
 _RATES = ((1e9, "G "), (1e6, "M "), (1e3, "k "), (1.0, ""))
 _TIMES = ((60_000.0, "min"), (1e3, "s"), (1.0, "ms"), (1e-3, "µs"))
+# The ends of an interval get up to so many more digits until they differ.
+MORE_DIGITS = 2
 # Directions whose ratio is below 1: lower values are shown as so many times less.
 DOWNWARDS = ("lower", "falls")
 
 
-def shortened(value: float) -> str:
-    """Return a ratio with two or three digits: 0.0042, 1.04, 2.8, 23, 7,620."""
+def shortened(value: float, more: int = 0) -> str:
+    """Return a ratio with two or three digits, or `more`: 0.0042, 1.04, 2.8, 23, 7,620."""
     if 0.0 < value < 0.0995:
-        return f"{value:.{1 - floor(log10(value))}f}"
+        return f"{value:.{1 - floor(log10(value)) + more}f}"
     digits = 2 if value < 1.995 else 1 if value < 9.95 else 0
-    return f"{value:,.{digits}f}"
+    return f"{value:,.{digits + more}f}"
+
+
+def with_ends(value: float, low: float | None, high: float | None) -> tuple[str, str]:
+    """Return a ratio, and the ends of an interval in brackets; no brackets where there are no ends.
+
+    An interval that is narrower than the rounding gets more digits, and the ratio with it: two
+    equal ends would look like certainty.
+
+    Examples
+    --------
+    >>> with_ends(2.93, 2.5, 3.3), with_ends(2.93, 2.92, 2.94), with_ends(2.93, None, None)
+    (('2.9', ' [2.5, 3.3]'), ('2.93', ' [2.92, 2.94]'), ('2.9', ''))
+    """
+    if low is None or high is None or not (isfinite(low) and isfinite(high)):
+        return shortened(value), ""
+    narrow = MORE_DIGITS if low < high else 0
+    for more in range(narrow + 1):
+        told, least, most = (shortened(each, more) for each in (value, low, high))
+        if least != most:
+            break
+    return told, f" [{least}, {most}]"
 
 
 def size_of(claim: Claim, pool: Pool) -> dict[str, Any] | None:
@@ -166,10 +189,3 @@ def evidence_of(pairs: Iterable[Pair]) -> dict[str, Any] | None:
 
 def _many(count: int, word: str, ending: str = "s") -> str:
     return f"{count} {word}{'' if count == 1 else ending}"
-
-
-def interval_text(low: float | None, high: float | None) -> str:
-    """Return " [2.1, 3.6]", and nothing where there are no ends."""
-    if low is None or high is None or not (isfinite(low) and isfinite(high)):
-        return ""
-    return f" [{shortened(low)}, {shortened(high)}]"

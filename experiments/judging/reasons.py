@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.judging import pairs as paired
 from experiments.judging import settling
-from experiments.judging.badges import interval_text, shortened
+from experiments.judging.badges import shortened, with_ends
 from experiments.judging.claim_types import RESULT, Claim
 from experiments.judging.floors import ENOUGH
 from experiments.judging.lookup import figure_names
@@ -74,9 +74,9 @@ def _result_text(claim: Claim, pool: Pool) -> str:
     if len(pool.pairs) > 1:
         told.append(f"{words} is {_wanted(claim)} in {agree} of {signs} pairs")
     if pool.spread is not None:
-        ends = interval_text(pool.spread.low, pool.spread.high)
+        number, ends = with_ends(pool.spread.value, pool.spread.low, pool.spread.high)
         kind = f" ({pool.spread.kind})" if pool.spread.kind else ""
-        told.append(f"{shortened(pool.spread.value)} times{ends}{kind}")
+        told.append(f"{number} times{ends}{kind}")
     if len(pool.pairs) > 1:
         return ", ".join(told)
     return f"{words}: {told[0] if told else 'a sign and no ratio'}"

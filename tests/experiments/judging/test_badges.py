@@ -31,3 +31,18 @@ def test_a_value_is_told_in_the_multiple_that_reads_best(value, unit, told):
 )
 def test_a_ratio_has_no_exponent(ratio, told):
     assert badges.shortened(ratio) == told
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        ((2.5, 3.3), ("2.9", " [2.5, 3.3]")),
+        ((2.924, 2.942), ("2.93", " [2.92, 2.94]")),
+        ((2.9301, 2.9304), ("2.930", " [2.930, 2.930]")),
+        ((2.93, 2.93), ("2.9", " [2.9, 2.9]")),
+        ((None, 3.0), ("2.9", "")),
+        ((2.0, float("inf")), ("2.9", "")),
+    ],
+)
+def test_an_interval_narrower_than_the_rounding_gets_more_digits(ends, told):
+    assert badges.with_ends(2.93, *ends) == told
