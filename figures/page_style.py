@@ -121,12 +121,19 @@ svg text.on { fill: #fff; font-size: .65rem; font-weight: 700; }
 .r5 { background: #1b7f5f; color: #fff; } .r4 { background: #8fd0b8; color: #10261e; }
 .r3 { background: #e5e3b5; color: #2a2810; } .r2 { background: #f0c08f; color: #33200b; }
 .r1 { background: #b5482a; color: #fff; }
+.name { text-decoration: underline dotted; } .name abbr { text-decoration: none; }
+.names { list-style: none; padding: 0; max-width: none; font-size: .9rem; columns: 24rem;
+  column-gap: 2rem; }
+.names li { break-inside: avoid; padding: .12rem 0; overflow-wrap: anywhere; }
+.names dfn { font-style: normal; font-weight: 600; }
 .notebook pre { overflow-x: auto; font-size: .85rem; }
 .notebook img { max-width: 100%; height: auto; }
 .notebook { max-width: 60rem; } .notebook .anchor-link { display: none; }
 details { margin: .5rem 0; } summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
 .scroll { overflow-x: auto; max-width: 100%; }
-@media (max-width: 48rem) { .answers thead { display: none; }
+.answers .label { display: none; }
+@media (max-width: 48rem) { .answers thead { display: none; } .answers td:empty { display: none; }
+  .answers .label { display: inline; color: var(--soft); }
   .answers tr, .answers td { display: block; } .answers td { border: 0; padding: .1rem 0; }
   .answers tr { border-top: 1px solid var(--line); padding: .5rem 0; } }
 table { border-collapse: collapse; font-size: .86rem; width: 100%;

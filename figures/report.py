@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 
+from experiments import summaries
 from experiments.declare import Figure
 from experiments.judging.pool import PRACTICALLY_EQUAL
 from experiments.records.columns import every
@@ -32,6 +33,7 @@ from figures import (
     load,
     matrix,
     measured_rows,
+    names,
     page,
     peers_section,
     trade_off,
@@ -95,7 +97,7 @@ def write_page(
     title = f"{data.paper.title}: Millrace"
     header = _header(data, tables, notebook, peers)
     text = page.document(title, header, body, _footer(data.results))
-    return write_file(output, text.encode())
+    return write_file(output, names.explained(text, summaries.names_of(data.paper)).encode())
 
 
 def _header(data: PageData, tables: list[SettingsTable], notebook: str, peers: bool) -> str:
@@ -138,7 +140,7 @@ def _links(data: PageData, tables: list[SettingsTable], notebook: str, peers: bo
         lines.append(f"<span>{escape(title)}: {' '.join(links)}</span>")
     if peers:
         lines.append(f'<a href="#{peers_section.anchor(data)}">{escape(peers_section.TITLE)}</a>')
-    lines.append('<a href="#read">How to read</a>')
+    lines.append(f'{names.LINK}<a href="#read">How to read</a>')
     lines.append('<a href="#data">Data</a><a href="#words">Glossary</a>')
     if notebook:
         lines.append(f'<a href="{escape(notebook)}">Notebook</a>')
@@ -147,19 +149,20 @@ def _links(data: PageData, tables: list[SettingsTable], notebook: str, peers: bo
 
 def _sections(data: PageData, tables: list[SettingsTable], pictures: Pictures) -> Iterator[str]:
     """Yield the sections of the paper, the first screen at the top."""
-    names = designs_of(data)
+    designs = designs_of(data)
     yield first_screen.section(data, _main(data, pictures))
+    yield names.HERE
     yield page.filters(
         {
             "answer": ("answer", {answer: answer for answer in page.BADGES}),
-            "design": ("designs", names),
+            "design": ("designs", designs),
         },
         f"#forest-{data.paper.id} li[data-answer]",
     )
-    yield forest_page.section(data, names, _forest_links(data))
+    yield forest_page.section(data, designs, _forest_links(data))
     yield matrix.section(data, tables)
     yield trade_off.section(data)
-    yield findings.section(data, names)
+    yield findings.section(data, designs)
     yield fidelity.section(data)
     own = recommendations_of(data.paper.id)
     content = "" if own is None else own.section(data.results)

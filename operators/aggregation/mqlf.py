@@ -1,4 +1,4 @@
-"""MQLF: the baseline aggregate on lock-free queues.
+"""MQLF: the baseline aggregate MQ on lock-free queues, in place of queues with locks.
 
 "Efficient data streaming multiway aggregation", section 7: MQ on the queue of Michael and Scott,
 "with the sole purpose of showing that MQ's poor performance does not depend only on the use of

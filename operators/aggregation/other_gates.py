@@ -1,13 +1,16 @@
 """MQ, MQLF and TuMLSC over gates that are in no paper: only the gate differs.
 
 Each line below puts one of our gates into the frame of `one_output_thread`, instead of the paper's
-in `mq`, `mqlf` or `tumlsc`. The gate's module describes the improvement and the cost::
+in `mq`, `mqlf` or `tumlsc`. The gate's module describes the improvement and the cost:
 
-    id               gate                      instead of
-    mq-cached        multi_queue_cached        one lock a queue and tuple: one lock a tuple
-    mqlf-rings       multi_queue_rings         queues for any number of threads: a ring for two
-    mqlf-loser-tree  multi_queue_loser_tree    a scan of all heads: a tournament, log S matches
-    tumlsc-batch     t_gate_batch              a link a tuple: a link a run of tuples
+mq-cached
+    MQ whose reader caches the heads of the queues: one lock a tuple in place of one a queue.
+mqlf-rings
+    MQLF on rings for one producer and one consumer, in place of queues for any number of threads.
+mqlf-loser-tree
+    MQLF on rings under a loser tree: log S comparisons for a tuple, in place of a scan of S heads.
+tumlsc-batch
+    TuMLSC that links several tuples of an input at once.
 """
 
 from __future__ import annotations

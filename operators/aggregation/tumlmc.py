@@ -1,4 +1,4 @@
-"""TuMLMC: the tuple merged list with multiple consumers, where update threads share the windows.
+"""TuMLMC: a tuple merged list with multiple consumers, update threads that share the windows.
 
 "Efficient data streaming multiway aggregation", sections 4 and 5.4, Algorithm 3, Figs. 2c and 5::
 

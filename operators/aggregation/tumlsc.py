@@ -1,4 +1,4 @@
-"""TuMLSC: the tuple merged list with a single consumer.
+"""TuMLSC: a tuple merged list, sorted by the input threads as they insert, and one consumer.
 
 "Efficient data streaming multiway aggregation", sections 4 and 5.4, Algorithm 3, Figs. 2b and 4:
 the input threads merge and sort while they insert, so that the output thread only updates and

@@ -12,8 +12,10 @@ Entries are never deleted individually. When the active subindex is full, the L 
 the whole window, so every tuple of the oldest has expired: the oldest is emptied and becomes the
 active one.
 
-*B-chain*: every subindex is a B+-Tree. *IB-chain*: archived subindexes are immutable B+-Trees
-(section 5.1).
+b-chain
+    A chain of B+-Trees, each over a part of the window; the oldest is dropped as a whole.
+ib-chain
+    A chain of trees like the B-chain, whose archived ones are immutable (section 5.1).
 
 Invariants (``check_invariants``): each subindex satisfies the invariants of its kind, and exactly
 the tuples of the window are live.

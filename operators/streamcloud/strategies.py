@@ -2,6 +2,13 @@
 
 They differ in the compiler's passes alone (`operators.streamcloud.compiler`); mergers, operators,
 balancers and carriers are the same.
+
+query-cluster
+    Every instance runs the whole query, and tuples go over before each stateful operator.
+operator-cluster
+    Each operator has instances for itself, so that every tuple goes over between any two operators.
+subquery-cluster
+    The query is cut before each stateful operator, and each part has instances for itself.
 """
 
 from __future__ import annotations
