@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from experiments.fidelity import ALL, Deviation, read_fidelity
@@ -20,7 +21,7 @@ def section(data: PageData) -> str:
         f" {escape(each.in_favour_of)}. <b>Figures:</b> {escape(each.figures_in_words)}.</li>"
         for each in own
     )
-    content = page.details(f"Differs from the paper: {len(own)}", f"<ul>{items}</ul>")
+    content = page.details(_summary(own), f"<ul>{items}</ul>")
     return f'<section id="fidelity-{escape(data.paper.id)}">{content}</section>'
 
 
@@ -39,7 +40,12 @@ def of_figure(data: PageData, figure_id: str) -> str:
     if everywhere:
         place = f"fidelity-{escape(data.paper.id)}"
         items += f'<li><a href="#{place}">What touches every figure: {everywhere}</a></li>'
-    return page.details(f"Differs from the paper: {len(own)}", f"<ul>{items}</ul>")
+    return page.details(_summary(own), f"<ul>{items}</ul>")
+
+
+def _summary(own: Sequence[Deviation]) -> str:
+    """Return how often the method differs: what came out otherwise is with the findings."""
+    return f"Measured otherwise than in the paper: {len(own)}"
 
 
 def _place(data: PageData, deviation: Deviation) -> str:

@@ -22,6 +22,8 @@ FOREST = "forest"
 PEERS = "fig_peers"
 # The stem of the picture of the machine, one a set of results.
 MACHINE = "machine"
+# The answers of a set to the questions about designs, beside the page of the set.
+ANSWERS = "answers.json"
 
 
 def forms_of(figure: Figure) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The front page: every set of results, with machine, findings and a link to the report.
+"""The front page: every set of results, with machine, findings, and answers to first questions.
 
 Each set has a folder and a page, named by profile and data, so that no run overwrites the findings
 of another.
@@ -14,7 +14,7 @@ from typing import Any
 from experiments.judging.claims import UsageError, read_verdicts
 from experiments.judging.findings import headline
 from experiments.records.files import write_file
-from figures import page
+from figures import answers, names, page
 from figures.forest_page import small
 from figures.forest_rows import groups_of
 from figures.page_data import tally_of
@@ -36,8 +36,9 @@ def write_front(root: str | Path, output: str | Path) -> Path:
     folders = sorted(file.parent for file in root.glob("*/report.html"))
     sections = [_set(folder, output) for folder in folders if (folder / "claims").is_dir()]
     header = f"<h1>{escape(TITLE)}</h1>"
-    text = page.document(TITLE, header, "\n".join(sections), "")
-    return write_file(output, text.encode())
+    text = page.document(TITLE, header, "\n".join([*sections, names.HERE]), "")
+    known = answers.names_in(each for folder in folders for each in answers.read_answers(folder))
+    return write_file(output, names.explained(text, known).encode())
 
 
 def _set(folder: Path, output: Path) -> str:
@@ -54,12 +55,13 @@ def _set(folder: Path, output: Path) -> str:
         heading += f'<p><a href="{there}">All figures</a></p>'
     try:
         found = [read_verdicts(file) for file in sorted((folder / "claims").glob("*.json"))]
-        answers = tally_of(found)
+        counts, records = tally_of(found), answers.read_answers(folder)
         machines = {f"{each['processor']}, {each['cores']} cores" for each in found}
         told = (
-            f"<p><b>{escape(headline(answers))}</b></p>"
+            f"<p><b>{escape(headline(counts))}</b></p>"
             f"<p>{escape(' and '.join(sorted(machines)))}</p>"
-            f'{page.tally(answers)}<div class="papers">{_papers(folder, output, found)}</div>'
+            f"{page.tally(counts)}{answers.first_questions(records, folder.name)}"
+            f'<div class="papers">{_papers(folder, output, found)}</div>'
         )
     except UsageError as error:
         told = f'<p class="soft">{escape(str(error))}</p>'

@@ -13,7 +13,7 @@ from typing import Any
 
 from experiments.judging.findings import headline
 from experiments.records.files import write_file
-from figures import design_boxes, forest_page, machine_state, page, run_before, which_design
+from figures import answers, design_boxes, forest_page, machine_state, names, page, run_before
 from figures.files import FOREST, MACHINE
 from figures.first_screen import banner_text
 from figures.forest_rows import groups_of
@@ -36,7 +36,7 @@ MACHINE_ALT = "Speed of a core, and transfer time of a cache line between cores,
 
 
 def write_set_page(folder: str | Path, output: str | Path) -> Path:
-    """Write the front page of a set of results; return its path.
+    """Write the front page of a set of results, and its answers as a file; return the page.
 
     Parameters
     ----------
@@ -56,11 +56,13 @@ def write_set_page(folder: str | Path, output: str | Path) -> Path:
     boxes = [_boxes(each) for each in pages]
     rows = rows_of(pages)
     machine = _machine(pages, rows, folder)
-    picks, since = which_design.section(pages), run_before.section(folder)
-    parts = [picks, f'<div class="papers">{papers}</div>', since, *boxes, machine]
+    records = answers.answers_of(pages)
+    answers.write_answers(records, folder)
+    picks, since = answers.section(records), run_before.section(folder)
+    parts = [picks, names.HERE, f'<div class="papers">{papers}</div>', since, *boxes, machine]
     content = "\n".join(filter(None, parts))
     text = page.document(f"{TITLE}: {folder.name}", _header(pages, rows, folder), content, "")
-    return write_file(output, text.encode())
+    return write_file(output, names.explained(text, answers.names_in(records)).encode())
 
 
 def _header(pages: Sequence[PageData], rows: Sequence[Row], folder: Path) -> str:

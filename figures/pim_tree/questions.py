@@ -10,7 +10,8 @@ QUESTIONS = (
         ("12b",),
         setting="window",
         at=MILLION,
-        caveat="windows beyond the caches favour merge trees; quick stops below a million",
+        caveat="windows beyond the caches favour merge trees",
+        asked="Which join index at a million tuples?",
     ),
     Question(
         "one-thread",

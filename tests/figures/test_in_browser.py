@@ -6,6 +6,7 @@ import pytest
 
 from experiments.judging import claims
 from figures import draw, forest
+from figures.index_page import write_front
 from figures.report import write_page
 from figures.set_page import write_set_page
 from tests.browser import browser, program
@@ -31,6 +32,7 @@ def folder(tmp_path_factory):
     forest.write_forest(verdicts, drawn)
     write_page(folder, PAPER, folder / f"{PAPER}.html")
     write_set_page(folder, folder / "report.html")
+    write_front(folder.parent, folder.parent / "report.html")
     return folder
 
 
@@ -40,7 +42,9 @@ def opened(tmp_path_factory):
         yield found
 
 
-@pytest.fixture(params=(f"{PAPER}.html", "report.html"), ids=("paper", "set"))
+@pytest.fixture(
+    params=(f"{PAPER}.html", "report.html", "../report.html"), ids=("paper", "set", "front")
+)
 def page(request, folder):
     return folder / request.param
 
@@ -109,3 +113,30 @@ def test_a_link_opens_the_folded_part_that_it_leads_to(opened, folder):
         )
         visible, top = opened.run(f"new Promise((d) => setTimeout(() => d({seen}), 200))")
         assert visible and -50 < top < 900
+
+
+def test_a_name_leads_to_what_it_is_by_keyboard_and_the_list_is_printed(opened, page):
+    opened.open(page, NARROW)
+    sentence = opened.run(
+        "(() => { const a = document.querySelector('a.name'); a.focus();"
+        " return document.activeElement === a && a.querySelector('abbr').title; })()"
+    )
+    opened.run("document.activeElement.click()")
+    told = opened.run("document.querySelector(':target').textContent")
+    assert sentence and sentence.split(": ")[-1] in told
+    opened.call("Emulation.setEmulatedMedia", media="print")
+    height = opened.run("document.querySelector('ul.names').getBoundingClientRect().height")
+    opened.call("Emulation.setEmulatedMedia", media="")
+    assert height > 0
+
+
+def test_no_answer_is_scrolled_to_on_a_phone(opened, folder):
+    for page in (folder / "report.html", folder.parent / "report.html"):
+        opened.open(page, NARROW)
+        wide = "(e) => e.scrollWidth - e.clientWidth"
+        tables = (
+            "[...document.querySelectorAll('.scroll')].filter((e) => e.querySelector('.answers'))"
+        )
+        assert set(opened.run(f"{tables}.map({wide})")) == {0}
+        labels = "[...document.querySelectorAll('.answers .label')].every((e) => e.offsetWidth > 0)"
+        assert opened.run(labels)

@@ -10,6 +10,8 @@ import pytest
 from experiments.judging import claims
 from experiments.judging.findings import headline
 from experiments.judging.pool import DIRECTIONS
+from figures import names
+from figures.files import ANSWERS
 from figures.index_page import write_front
 from figures.report import write_page
 from figures.set_page import write_set_page
@@ -42,8 +44,8 @@ def root(tmp_path, monkeypatch):
 def test_two_labels_have_their_own_pages_and_the_front_page_leads_to_both(root):
     before = (root / "quick" / "report.html").read_bytes()
     text = write_front(root, root / "report.html").read_text("utf-8")
-    assert re.findall(r'<section id="([^"]*)">', text) == ["laptop-mine", "quick"]
-    links = re.findall(r'<a href="([^"]*)">', text)
+    assert re.findall(r'<section id="([^"]*)">', text) == ["laptop-mine", "quick", names.PLACE]
+    links = [link.partition("#")[0] for link in re.findall(r'<a href="([^"]*)">', text)]
     assert list(dict.fromkeys(links)) == [
         "laptop-mine/report.html", f"laptop-mine/{PAPER}.html", f"laptop-mine/{SECOND}.html",
         "quick/report.html", f"quick/{PAPER}.html",
@@ -63,7 +65,7 @@ def test_a_set_with_a_gallery_has_a_link_to_it(root):
 
 def test_each_set_is_told_with_its_machine_papers_and_findings(root):
     text = write_front(root, root / "report.html").read_text("utf-8")
-    mine, quick = text.split("<section")[1:]
+    mine, quick, _ = text.split("<section")[1:]
     assert "Invented Processor 9000" in mine and "Invented Processor 9000" in quick
     assert "A second paper" in mine and "A second paper" not in quick
     # The number of findings with each answer, over the papers of a set.
@@ -104,3 +106,15 @@ def test_a_set_that_cannot_be_told_is_listed_with_the_reason_beside_the_others(r
         again = write_front(root, root / "report.html").read_text("utf-8").split("<section")
         assert again[1] == whole[1]
         assert reason in again[2] and "quick/report.html" in again[2]
+
+
+def test_each_set_has_the_first_questions_and_names_are_explained(root):
+    text = write_front(root, root / "report.html").read_text("utf-8")
+    mine, quick, listed = text.split("<section")[1:]
+    for section in (mine, quick):
+        assert "Which design for two inputs, where the order matters?" in section
+        assert "Does lock-freedom matter?" in section
+    assert "<dfn>TuMLSC</dfn>" in listed
+    (root / "quick" / ANSWERS).unlink()
+    _, quick, *_ = write_front(root, root / "report.html").read_text().split("<section")[1:]
+    assert "lock-freedom" not in quick

@@ -140,7 +140,7 @@ def test_under_a_figure_stands_what_differs_from_the_paper(text):
     section, _, _ = behind.partition("</section>")
     own = [each for each in read_fidelity(PAPER) if each.touches("9")]
     assert own
-    assert f"<summary>Differs from the paper: {len(own)}</summary>" in section
+    assert f"<summary>Measured otherwise than in the paper: {len(own)}</summary>" in section
     assert f'href="#fidelity-{PAPER}"' in section
     for each in own:
         by_name = each.figures != ALL

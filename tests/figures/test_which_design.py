@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
 from experiments import papers, series
 from experiments.judging import claims
-from figures import which_design
 from figures.page_data import questions_of, read_page
-from figures.which_design import FEW, Question, answer_of
+from figures.which_design import FEW, Question, answer_of, nearest_value
 from tests.invented import PAPER, equal_runs, points_over, write_raw
 
 SIX = {"repetitions": 6, "cores": 32}
@@ -42,7 +38,7 @@ def test_designs_within_the_noise_are_alike(tmp_path):
     data = read(tmp_path, at_20("13", mq=1e6, tumlsc=1.01e6))
     found = answer_of(ORDER, data)
     assert {found.best, *found.alike} == {"mq", "tumlsc"}
-    assert "alike with" in which_design.section([data])
+    assert found.alike and found.best not in found.alike
 
 
 def test_a_design_that_leads_fewer_settings_by_far_is_named_too(tmp_path):
@@ -72,16 +68,42 @@ def test_less_is_better_of_a_latency(tmp_path):
     assert found.best == "mq" and 1 / found.pool.spread.value == pytest.approx(4.0)
 
 
-def test_the_section_says_how_far_to_believe_and_that_nothing_was_measured(tmp_path):
-    two = {"repetitions": 2, "cores": 2}
-    rows = [row for variant, tps in (("mq", 1e6), ("tumlsc", 3e6))
-            for row in points_over("13", variant, {20: (tps, 5.0)}, **two)]  # fmt: skip
-    text = which_design.section([read(tmp_path, rows)])
-    lines = re.findall(r'<tr id="(.*?)".*?</tr>', text)
-    assert lines == [f"which-design-{PAPER}-{each.id}" for each in questions_of(PAPER)]
-    assert "2 of 6 processes that an interval needs" in text
-    assert "more threads than cores in 1 of 1" in text
-    assert "not measured in this set" in text
+def test_an_answer_names_the_next_one_and_says_what_it_is_paid_with(tmp_path):
+    rows = points_over("13", "mq", {20: (1e6, 5.0)}, **SIX)
+    rows += points_over("13", "mqlf", {20: (2e6, 2.0)}, **SIX)
+    rows += points_over("13", "tumlsc", {20: (6e6, 10.0)}, **SIX)
+    found = answer_of(ORDER, read(tmp_path, rows))
+    assert (found.best, found.next, found.cost) == ("tumlsc", "mqlf", "latency_ms_mean")
+    assert found.pool.spread.value == pytest.approx(3.0)
+    assert found.paid.spread.value == pytest.approx(5.0)
+    assert len(found.fractions) == 1
+
+
+def test_a_latency_is_paid_with_throughput(tmp_path):
+    rows = points_over("13", "mq", {20: (1e6, 2.0)}, **SIX)
+    rows += points_over("13", "tumlsc", {20: (4e6, 8.0)}, **SIX)
+    found = answer_of(Question("l", "", ("13",), "latency_ms_mean", "inputs"), read(tmp_path, rows))
+    assert found.cost == "throughput_tps"
+    assert found.paid.spread.value == pytest.approx(0.25)
+
+
+def test_one_of_ours_that_is_ahead_is_named_and_not_picked(tmp_path):
+    rows = at_20("14", mq=1e6, tumlsc=3e6) + at_20("14", **{"tumlsc-batch": 6e6})
+    data = read(tmp_path, rows)
+    found = answer_of(ORDER, data)
+    assert (found.best, found.ours) == ("tumlsc", "tumlsc-batch")
+    assert found.ours_pool.spread.value == pytest.approx(2.0)
+    of_two = Question("two", "", ("14",), setting="inputs", lines=("tumlsc", "mq"))
+    assert answer_of(of_two, data).ours == ""
+
+
+def test_the_nearest_measured_value_is_by_ratio(tmp_path):
+    values = {1: (1e6, 5.0), 8: (1e6, 5.0)}
+    rows = points_over("13", "mq", values, **SIX) + points_over("13", "tumlsc", values, **SIX)
+    data = read(tmp_path, rows)
+    asked = {at: nearest_value(Question("q", "", ("13",), setting="inputs", at=at), data)
+             for at in (2, 4, 20)}  # fmt: skip
+    assert asked == {2: 1, 4: 8, 20: 8}
 
 
 @pytest.mark.parametrize("paper", papers.paper_names())
@@ -97,14 +119,3 @@ def test_questions_name_figures_designs_and_quantities_that_exist(paper):
             assert not question.setting or question.setting in swept
         measured = {line for figure in figures for line in series.measured(figure)}
         assert set(question.lines) <= measured
-
-
-def test_the_page_on_five_questions_names_rows_that_exist():
-    page = (Path(__file__).parents[2] / "docs" / "five-questions.md").read_text("utf-8")
-    named = set(re.findall(r"`(which-design-[\w-]+)`", page))
-    there = {
-        f"{which_design.PLACE}-{paper}-{each.id}"
-        for paper in papers.paper_names()
-        for each in questions_of(paper)
-    }
-    assert len(named) >= 5 and named <= there

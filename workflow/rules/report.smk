@@ -37,6 +37,7 @@ rule report:
         pages=expand(rules.page.output.page, paper=PAPERS),
     output:
         page=f"{SET}/report.html",
+        answers=f"{SET}/{files.ANSWERS}",
         machine=[f"{SET}/figures/{files.MACHINE}.{kind}" for kind in files.KINDS],
     log:
         f"results/logs/{LABEL}/report.log",
