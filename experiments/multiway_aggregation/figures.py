@@ -58,6 +58,9 @@ INPUTS = {
 # The values at which our variants are measured, too.
 OF_OURS = {"quick": (MOST_INPUTS,), "laptop": (MOST_INPUTS,)}
 BY_INPUTS = Sweep("inputs", INPUTS, "inputs", OF_OURS)
+# Two inputs are the fewest that need merging. A quick run has time for them in few figures.
+TWO_IN_QUICK = {**INPUTS, "quick": (1, 2, 4, MOST_INPUTS)}
+FROM_TWO_INPUTS = Sweep("inputs", TWO_IN_QUICK, "inputs", OF_OURS)
 # The sources of a gate are the inputs of an aggregate.
 BY_SOURCES = Sweep("sources", INPUTS, "inputs", OF_OURS)
 # ASSUME: the text lost the numbers of inputs of the TuMLMC figures; these are the fewest that need
@@ -138,7 +141,7 @@ def _lines(query: str) -> tuple[str, ...]:
     return ORDER_SENSITIVE if query.endswith("OS") else ORDER_INSENSITIVE
 
 
-def _by_inputs(number: int, query: str, heading: str) -> Figure:
+def _by_inputs(number: int, query: str, heading: str, inputs: Sweep = BY_INPUTS) -> Figure:
     return Figure(
         id=str(number),
         title=f"{query} ({_KEYS[query[0]]}): throughput and latency by number of inputs",
@@ -146,7 +149,7 @@ def _by_inputs(number: int, query: str, heading: str) -> Figure:
         subject=query,
         family="aggregation",
         lines=_lines(query),
-        x=BY_INPUTS,
+        x=inputs,
         form="curves",
         heading=heading,
         quantities=(THROUGHPUT, MEAN),
@@ -268,10 +271,10 @@ PAPER = Paper(
         _by_rate(9, "K-OS"),
         _durations(10, "K-OI"),
         _by_rate(11, "K-OI"),
-        *(
-            _by_inputs(number, query, "keys")
-            for number, query in ((13, "k-OS"), (14, "K-OS"), (15, "k-OI"), (16, "K-OI"))
-        ),
+        _by_inputs(13, "k-OS", "keys", FROM_TWO_INPUTS),
+        _by_inputs(14, "K-OS", "keys", FROM_TWO_INPUTS),
+        _by_inputs(15, "k-OI", "keys"),
+        _by_inputs(16, "K-OI", "keys"),
         IN_FLIGHT,
         *(
             _by_inputs(number, query, "windows")

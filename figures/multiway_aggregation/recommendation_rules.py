@@ -18,7 +18,7 @@ from experiments.judging.floors import Floors
 from experiments.judging.pairs import Names, pair_of
 from experiments.judging.points import Point, at_maximum
 from experiments.judging.pool import HOLDS, pooled
-from experiments.multiway_aggregation.figures import BY_INPUTS, BY_SOURCES
+from experiments.multiway_aggregation.figures import BY_INPUTS, BY_SOURCES, FROM_TWO_INPUTS
 from experiments.records import statistics
 from experiments.records.statistics import Spread
 from figures import style
@@ -27,6 +27,8 @@ from figures.view import View
 
 PAPER = "multiway_aggregation"
 FEW, MANY = "few", "many"
+# The axes over which designs are compared.
+SWEPT = (BY_INPUTS, FROM_TWO_INPUTS, BY_SOURCES)
 KINDS = {
     "": "sorting alone",
     "OS": "order-sensitive queries (OS)",
@@ -84,7 +86,7 @@ def choices(results: Results) -> list[Choice]:
         points = points_of(results, view, "throughput_tps")
         points = [p for p in points if comparable(figure.family, p.variant)]
         points = [p for p in points if "unsustained" not in p.states]
-        if figure.x not in (BY_INPUTS, BY_SOURCES) or not points:
+        if figure.x not in SWEPT or not points:
             continue
         slow = at_maximum(points_of(results, view, "latency_ms_mean"))
         query = str(figure.settings.get("query", ""))

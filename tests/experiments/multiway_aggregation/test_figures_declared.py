@@ -151,3 +151,11 @@ def test_figures_are_measured_with_those_of_the_same_query():
     assert all(len(found) == 1 for found in roles.values()) and len(roles) == len(asked) == 12
     for ((query, role),) in roles.values():
         assert role == ("meters" if query[0] in "kwW" else "comments")
+
+
+def test_the_fewest_inputs_that_need_merging_are_in_every_profile_where_order_matters():
+    ordered = [f for f in FIGURES if axis(f) == "inputs" and f.settings["query"].endswith("OS")]
+    for size in SIZES:
+        of_size = [figure.id for figure in ordered if 2 in figure.x.values[size]]
+        # A quick run has time for few keys and many, and not for the other queries.
+        assert of_size == (["13", "14"] if size == "quick" else [f.id for f in ordered])
