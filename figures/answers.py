@@ -23,7 +23,7 @@ from figures import page
 from figures.files import ANSWERS
 from figures.load import apart_words
 from figures.page_data import PageData, questions_of
-from figures.statements import joined_words
+from figures.statements import BRACKETS, joined_words
 from figures.style import look_of
 from figures.which_design import Answer, Question, answer_of, gain, nearest_value
 
@@ -31,13 +31,12 @@ PLACE, TITLE = "which-design", "Which design for what, on this machine"
 INTRODUCTION = (
     "Answers are of this set's rows: of the designs that the figures named at the end of the row"
     " compare, the one with the best value in most settings, over the next best one. Factors are"
-    " pooled over the settings. The brackets are the interval or the range over the processes of"
-    " this run alone; how far two equal runs lie apart on this machine is in the column on trust."
-    " Two designs are alike where they cannot be told apart."
+    " pooled over the settings. Two designs are alike where they cannot be told apart."
 )
 HEAD = ("the job", "pick", "by how much", "at what cost", "in", "how far to trust it",
         "figures and rows")  # fmt: skip
 ASKED = "First questions"
+_NOISE = f"{BRACKETS} That is in the column on trust."
 
 
 def answers_of(pages: Sequence[PageData]) -> list[dict[str, Any]]:
@@ -65,7 +64,7 @@ def section(records: Sequence[Mapping[str, Any]]) -> str:
     """Return the section with the questions of all papers of a set; empty where none has any."""
     if not records:
         return ""
-    content = f"<p>{escape(INTRODUCTION)}</p>{_table(HEAD, records)}"
+    content = f"<p>{escape(INTRODUCTION)} {_NOISE}</p>{_table(HEAD, records)}"
     return page.section(PLACE, TITLE, content)
 
 
@@ -80,7 +79,7 @@ def first_questions(records: Sequence[Mapping[str, Any]], folder: str) -> str:
     """
     asked = [{**each, HEAD[0]: each["asked"]} for each in records if each["asked"]]
     table = _table(("question", *HEAD[1:]), asked, f"{folder}/") if asked else ""
-    return f"<h3>{ASKED}</h3>{table}" if asked else ""
+    return f'<h3>{ASKED}</h3><p class="soft">{_NOISE}</p>{table}' if asked else ""
 
 
 def names_in(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:

@@ -27,7 +27,7 @@ from experiments.judging.settling import MOST
 from figures import page
 from figures.load import apart_words
 from figures.page_data import PageData
-from figures.statements import joined_words, label_of, paper_ratio, ratio_of, sides_of
+from figures.statements import BRACKETS, joined_words, label_of, paper_ratio, ratio_of, sides_of
 
 # Without a declaration the page opens with the leading statements of this many findings.
 HEADLINES = 4
@@ -189,7 +189,7 @@ def section(data: PageData, figure: str) -> str:
         f'<div class="banner" role="note"><b>Read with care.</b> {escape(banner_text(verdicts))}'
         f' {shown} <a href="#read">How to read this page</a></div>'
         f'<div class="first">{figure}<div>{page.tally(verdicts["answers"])}'
-        f'<ul class="headlines">{claims}</ul></div></div>'
+        f'<ul class="headlines">{claims}</ul><p class="soft">{BRACKETS}</p></div></div>'
     )
 
 

@@ -14,6 +14,11 @@ from experiments.judging.claim_types import LOST, TIMES
 
 # At most this many names a side, and characters; beyond them the comparison omits the names.
 NAMED, LONGEST = 2, 100
+# Below ratios with brackets, which a reader may take for the noise of the machine.
+BRACKETS = (
+    "Brackets are the interval or the range over the processes of this run. They do not say how far"
+    " two equal runs lie apart on this machine, its noise."
+)
 
 
 def part_words(claim: Mapping[str, Any]) -> str:

@@ -113,3 +113,11 @@ def test_it_says_what_would_settle_open_statements(needed, told, tmp_path):
 def test_the_kind_of_an_interval_is_said_once(kind):
     told = statements.shown_by(CLAIM | {"interval_kind": kind})
     assert told == f"throughput, TuMLSC over MQ: 3.2 times [2.6, 3.9] ({kind}), the paper 4.0"
+
+
+def test_brackets_are_not_taken_for_the_noise_of_the_machine(tmp_path):
+    folder = tmp_path / "quick"
+    judged(folder, two(repetitions=1))
+    text = first_screen.section(read_page(folder, PAPER), "")
+    _, headlines, behind = text.partition('<ul class="headlines">')
+    assert headlines and statements.BRACKETS in behind

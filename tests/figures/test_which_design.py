@@ -93,6 +93,8 @@ def test_one_of_ours_that_is_ahead_is_named_and_not_picked(tmp_path):
     found = answer_of(ORDER, data)
     assert (found.best, found.ours) == ("tumlsc", "tumlsc-batch")
     assert found.ours_pool.spread.value == pytest.approx(2.0)
+    slow = at_20("14", mq=1e6, tumlsc=3e6) + at_20("14", **{"tumlsc-batch": 2e6})
+    assert answer_of(ORDER, read(tmp_path / "slow", slow)).ours == ""
     of_two = Question("two", "", ("14",), setting="inputs", lines=("tumlsc", "mq"))
     assert answer_of(of_two, data).ours == ""
 
