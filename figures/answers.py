@@ -7,6 +7,7 @@ set, which the front page over all sets reads.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -36,6 +37,7 @@ INTRODUCTION = (
 HEAD = ("the job", "pick", "by how much", "at what cost", "in", "how far to trust it",
         "figures and rows")  # fmt: skip
 ASKED = "First questions"
+_COMMAND = re.compile(r"make figures(?: [A-Z]+=\w+)+")
 _NOISE = f"{BRACKETS} That is in the column on trust."
 
 
@@ -108,6 +110,7 @@ def _row(record: Mapping[str, Any], folder: str) -> str:
         cells.append(f"{label}{escape(record[name])}" if record[name] else "")
     best = escape(record["best"])
     cells[1] = cells[1].replace(best, f"<b>{best}</b>", 1) if best else cells[1]
+    cells[1] = _COMMAND.sub(r"<code>\g<0></code>", cells[1])
     cells.append(links)
     content = "".join(f"<td>{each}</td>" if each else "<td></td>" for each in cells)
     ident = "" if folder else f' id="{escape(record["id"])}"'

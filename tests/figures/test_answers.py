@@ -114,6 +114,7 @@ def test_the_page_of_a_set_has_each_question_and_the_front_page_those_asked_firs
     of_set = dict(zip((each.asked for each in questions_of(PAPER)), cells_of(section), strict=True))
     assert all(row[1:] == of_set[row[0]][1:] for row in cells_of(front))
     assert "<tr id" not in front
+    assert f"<code>make figures PAPER={PAPER} PROFILE=quick</code>" in section
     # A name of a column stands before a cell that says something, and nowhere else.
     assert all(cell.strip() not in (f"{name}:" for name in answers.HEAD)
                for row in (*cells_of(front), *cells_of(section)) for cell in row)  # fmt: skip
