@@ -37,6 +37,8 @@ INTRODUCTION = (
 HEAD = ("the job", "pick", "by how much", "at what cost", "in", "how far to trust it",
         "figures and rows")  # fmt: skip
 ASKED = "First questions"
+# Before designs of which neither is ahead, where the question is whether one is.
+OPEN = "Cannot be told here: "
 _COMMAND = re.compile(r"make figures(?: [A-Z]+=\w+)+")
 _NOISE = f"{BRACKETS} That is in the column on trust."
 
@@ -205,8 +207,8 @@ def _pick(answer: Answer, titles: Mapping[str, str], question: Question) -> str:
     alike, over_all = (
         [titles[line] for line in lines] for lines in (answer.alike, answer.over_all)
     )
-    meaning = "" if answer.alike else question.meaning.get(answer.best, "")
-    told = f"{meaning}{titles[answer.best]}"
+    meaning = question.meaning.get(answer.best, "")
+    told = f"{OPEN if meaning and answer.alike else meaning}{titles[answer.best]}"
     told += f", alike with {joined_words(alike)}" if alike else ""
     told += f"; over all settings together {joined_words(over_all)}" if over_all else ""
     if answer.ours_pool is not None:

@@ -166,7 +166,10 @@ def answer_of(question: Question, data: PageData, at: Any = None) -> Answer:
 
 
 def nearest_value(question: Question, data: PageData) -> Any:
-    """Return the measured value of the axis that is nearest to the asked one; None without any."""
+    """Return the measured value of the axis that is nearest to the asked one; None without any.
+
+    Of two as near the larger one is taken: one input is no case of merging.
+    """
     figures = [figure for figure in data.paper.figures if figure.id in question.figures]
     better = quantity(question.quantity).better
     there = [
@@ -177,7 +180,7 @@ def nearest_value(question: Question, data: PageData) -> Any:
     known = sorted({value for value in there if isinstance(value, int | float) and value > 0})
     if not isinstance(question.at, int) or not known:
         return None
-    return min(known, key=lambda value: abs(log(value / question.at)))
+    return min(known, key=lambda value: (abs(log(value / question.at)), -value))
 
 
 def gain(ratio: float, better: str) -> float:

@@ -95,6 +95,10 @@ def test_an_answer_says_what_it_means_unless_both_are_alike(tmp_path):
     assert record_of(at_20("13", mq=1e6, mqlf=3e6), tmp_path / "a", **given)["pick"] == "Yes: MQLF"
     for place, rows in (("b", at_20("13", mq=3e6, mqlf=1e6)), ("c", at_20("13", mq=1e6, mqlf=1e6))):
         assert "Yes" not in record_of(rows, tmp_path / place, **given)["pick"]
+    assert answers.OPEN not in record_of(at_20("13", mq=3e6), tmp_path / "d", **given)["pick"]
+    alike = {"lines": ("mqlf", "mq"), "meaning": {"mqlf": "Yes: ", "mq": "No: "}}
+    told = record_of(at_20("13", mq=1e6, mqlf=1e6), tmp_path / "e", **alike)["pick"]
+    assert told.startswith(answers.OPEN) and " alike with " in told
 
 
 def test_the_page_of_a_set_has_each_question_and_the_front_page_those_asked_first(tmp_path):
