@@ -72,10 +72,10 @@ def scenario_modules(variant: Variant) -> list[str]:
     return [name for name in _places(variant) if spec_of(name) is not None]
 
 
-def share_of(variant: Variant) -> Mapping[str, int]:
-    """Return the share of a variant's family, or an empty mapping."""
+def bounds_of(variant: Variant, size: str) -> Mapping[str, float]:
+    """Return the bounds that a variant's family has of its own for a size, such as ``PLAIN``."""
     name = f"operators.{variant.family}.check"
-    return {} if spec_of(name) is None else getattr(importlib.import_module(name), "SHARE", {})
+    return {} if spec_of(name) is None else getattr(importlib.import_module(name), size, {})
 
 
 def uncovered(variant: Variant) -> list[str]:

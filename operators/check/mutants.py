@@ -199,7 +199,8 @@ def run_catalogue(
     limit_s : float
         Seconds after which a mutant counts as alive.
     share : bool
-        Whether to limit the schedules to those of an ordinary run of the tests.
+        Whether to limit the schedules to those of an ordinary run of the tests. Otherwise these
+        come first all the same: nearly every mutant dies of them, in a part of the time.
 
     Returns
     -------
@@ -217,7 +218,10 @@ def run_catalogue(
 
     def check(mutant: Mutant) -> dict[str, Any]:
         began = time.monotonic()
-        result, end = _check(mutant, limit_s, share)
+        result, end = _check(mutant, limit_s, share=True)
+        # Of a structure that the tests leave out, so few schedules do not pass every mark.
+        if not share and result["killed_by"] in (None, "mark"):
+            result, end = _check(mutant, limit_s, share=False)
         ended.append(mutant.name)
         seconds = time.monotonic() - began
         progress(f"{len(ended)}/{len(mutants)} {mutant.name}: {end} ({seconds:.1f} s)")

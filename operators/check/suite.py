@@ -27,7 +27,7 @@ from operators.check import progress
 from operators.check.assertions import idle
 from operators.check.awaits import waited_in, waits_of
 from operators.check.explore import Explorer
-from operators.check.families import declared_for, scenarios, share_of, uncovered
+from operators.check.families import bounds_of, declared_for, scenarios, uncovered
 from operators.check.pct import random_schedules
 from operators.check.scenario import Failure, Scenario
 from operators.check.shorten import shorten
@@ -60,11 +60,16 @@ class Size:
         the blocking.
     states : int
         The most states of a graph; of a longer program only the first calls are taken.
+    all_states : float
+        The most states of all graphs of a structure together; the report names the programs that
+        get none. Those of ``SHARE`` get theirs always.
     seconds : float
         For all explorations of a structure; an exploration leaves unused time to the later ones.
         One that exceeds its share is cut off, and the report says so.
     schedules : float
         The most schedules of one exploration; the cut is at the same schedule each time.
+    steps : float
+        The most steps of one exploration, once it has the schedules of ``SHARE``.
     most : dict
         By kind of memory a smaller number of schedules: where a load draws among old stores, an
         exploration has many times the schedules.
@@ -76,8 +81,10 @@ class Size:
     random: int
     graphs: int
     states: int
+    all_states: float = math.inf
     seconds: float = math.inf
     schedules: float = math.inf
+    steps: float = math.inf
     most: Mapping[str, int] = field(default_factory=dict)
     deep: bool = False
 
@@ -88,7 +95,7 @@ class Size:
 SHARE = Size({"sc": 2, "pso": 1, "rc11": 0}, random=200, graphs=2, states=2_000, schedules=100)
 PLAIN = Size(
     {"sc": 2, "pso": 1, "tso": 1, "rc11": 1}, random=4_000, graphs=100, states=4_000,
-    most={"rc11": 200},
+    all_states=12_000, steps=60_000, most={"rc11": 200},
 )  # fmt: skip
 DEEP = Size(
     {"sc": 3, "pso": 2, "tso": 1, "rc11": 2}, random=20_000, graphs=100, states=10_000, seconds=240,
@@ -185,8 +192,9 @@ def check_variant(
     first_only : bool
         End at the first finding.
     """
-    if size == SHARE:
-        size = replace(size, **share_of(variant))
+    for name, known in (("SHARE", SHARE), ("PLAIN", PLAIN)):
+        if size == known:
+            size = replace(size, **bounds_of(variant, name))
     report = Report(variant.family, variant.id)
     started = time.perf_counter()
     lengths: dict[str, tuple[int, int]] = {}
@@ -241,28 +249,40 @@ def _add(report: Report, explorer: Explorer, lengths: dict[str, tuple[int, int]]
 
 
 class _Allowance:
-    """The time that all explorations of a structure share, and the most schedules of each."""
+    """The time that all explorations of a structure share, and the most schedules of each.
+
+    The most steps of each divide the time of a check by what its programs cost: where one has too
+    many schedules, the others still have all of theirs.
+    """
 
     def __init__(self, size: Size, scenarios: int, cut: list[str]) -> None:
         self._ends = time.perf_counter() + size.seconds
         self._most, self._by_memory = size.schedules, size.most
+        self._steps = size.steps
         self._deep = size.deep
         self._left = scenarios * sum(most + 1 for most in size.preemptions.values())
         self._cut = cut
 
-    def spend(
-        self, scenario: Scenario, memory: str, schedules: Iterator[object], what: str
-    ) -> None:
+    def spend(self, explorer: Explorer, schedules: Iterator[object], what: str) -> None:
         """Run through `schedules`, as far as the limits on time and number allow."""
-        most = self._most if self._deep else min(self._most, scenario.schedules)
-        most = min(most, self._by_memory.get(memory, most))
+        tally = explorer.tally
+        most = self._most if self._deep else min(self._most, explorer.scenario.schedules)
+        most = min(most, self._by_memory.get(explorer.memory, most))
+        steps, spent = tally.steps + self._steps, False
         now = time.perf_counter()
         ends = now + max((self._ends - now) / self._left, LEAST_SECONDS)
         self._left -= 1
         for number, _ in enumerate(schedules, 1):
-            if number > most or time.perf_counter() > ends:
-                self._cut.append(what)
-                break
+            if number > most:
+                self._cut.append(f"{what}, after {most:g} schedules")
+            elif spent and number > SHARE.schedules:
+                self._cut.append(f"{what}, after {number} schedules, by their steps")
+            elif time.perf_counter() > ends:
+                self._cut.append(f"{what}, after {number} schedules, by their time")
+            else:
+                spent = tally.steps > steps
+                continue
+            break
 
 
 def _check_scenario(
@@ -275,7 +295,7 @@ def _check_scenario(
             what = f"{scenario.name}: {memory}, {preemptions} preemptions"
             say(what)
             with closing(explorer.every_schedule(preemptions)) as schedules:
-                allowance.spend(scenario, memory, schedules, what)
+                allowance.spend(explorer, schedules, what)
         # One thread has one schedule.
         if len(scenario.programs) > 1:
             say(f"{scenario.name}: {memory}, {random} random schedules")
@@ -301,20 +321,26 @@ def _run_at_random(explorer: Explorer, count: int) -> None:
 def _check_progress(
     variant: Variant, chosen: list[Scenario], size: Size, report: Report, say: Say
 ) -> None:
-    graphs = 0
+    graphs, states = 0, 0
+    without: list[str] = []
     waited: set[str] = set()
     # A thread alone waits for nobody.
     drawn = [each for each in chosen if each.graph and len(each.programs) > 1]
     # A blocking structure needs one graph that shows it: some programs share no lock.
-    picked = drawn if variant.progress == "blocking" else _spread(drawn, size.graphs)
-    for scenario in picked:
+    blocking = variant.progress == "blocking"
+    always = {each.name for each in spread(drawn, SHARE.graphs)}
+    for scenario in drawn if blocking else spread(drawn, size.graphs):
         if report.blocking:
             break
         if any(f.scenario == scenario.name for f in report.findings):
             continue
+        if states >= size.all_states and not blocking and scenario.name not in always:
+            without.append(scenario.name)
+            continue
         say(f"{scenario.name}: the graph of its states")
         try:
-            graph = _largest_graph(scenario, size.states, variant.progress != "blocking")
+            graph, made = _largest_graph(scenario, size, upwards=not blocking)
+            states += made
             if graph is None:
                 report.cut.append(
                     f"{scenario.name}: the graph of its more than {size.states} states"
@@ -331,8 +357,13 @@ def _check_progress(
                 report.blocking = progress.find_blocking(graph) or ""
         except Failure as failure:
             report.findings.append(_found(scenario.name, failure))
+    if without:
+        report.cut.append(
+            f"the graphs of {len(without)} programs, beyond {size.all_states} states of others:"
+            f" {', '.join(without)}"
+        )
     report.unwaited = sorted(waits_of(variant) - waited)
-    if variant.progress == "blocking" and not report.blocking and graphs:
+    if blocking and not report.blocking and graphs:
         message = "declared blocking, but no thread that is stopped stops the others"
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))
     if not graphs and not report.findings:
@@ -342,32 +373,46 @@ def _check_progress(
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))
 
 
-def _spread(chosen: list[Scenario], count: int) -> list[Scenario]:
+def spread(chosen: list[Scenario], count: int) -> list[Scenario]:
     """Return `count` scenarios spread evenly over the list, which begins with the simplest."""
     every = max(1, len(chosen) // count)
     return chosen[every // 2 :: every][:count]
 
 
-def _largest_graph(scenario: Scenario, states: int, upwards: bool) -> progress.Graph | None:
+def _largest_graph(
+    scenario: Scenario, size: Size, upwards: bool
+) -> tuple[progress.Graph | None, int]:
     """Return the graph of a scenario, or of its first calls if it has too many states.
 
-    Upwards, from one call a thread on, at most one graph is made in vain. A thread that holds a
-    lock over several calls has to reach the last one, so a blocking structure starts from the whole
+    Upwards, from one call a thread on, at most one graph is made in vain; where all graphs together
+    have a limit, none is tried if twice the states would be too many. A thread that holds a lock
+    over several calls has to reach the last one, so a blocking structure starts from the whole
     program.
+
+    Returns
+    -------
+    graph : Graph or None
+    states : int
+        Those made, also in vain.
     """
     most = min(max(map(len, scenario.programs)), MOST_CALLS)
-    found = None
+    found, states = None, 0
+    enough = size.states
+    if size.all_states < math.inf:
+        enough = max(size.states // 2, SHARE.states)
     for calls in range(1, most + 1) if upwards else range(most, 0, -1):
         programs = tuple(program[:calls] for program in scenario.programs)
         try:
-            found = progress.Graph(replace(scenario, programs=programs), states)
+            found = progress.Graph(replace(scenario, programs=programs), size.states)
         except progress.TooManyStates:
+            states += size.states
             if upwards:
                 break
         else:
-            if not upwards:
+            states += len(found.nodes)
+            if not upwards or len(found.nodes) > enough:
                 break
-    return found
+    return found, states
 
 
 # --- marks ---------------------------------------------------------------------------------------
