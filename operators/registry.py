@@ -370,7 +370,8 @@ def module_of(variant: Variant) -> str:
     UsageError
         When the variant is not registered.
     """
-    _, where = _all_variants()
+    _variants_of(variant.family)
+    where = _seen()[1]
     place = (variant.family, variant.id)
     if place not in where:
         raise UsageError(f"no module declares {variant.family}/{variant.id}")
