@@ -50,6 +50,8 @@ class Clocks:
         self.trace: list[int] = []
         self.epochs: list[int] = []
         self.lost: set[int] = set()
+        self._by_word: dict[int, list[int]] = {}
+        self._listed = 0
 
     def turn_to(self, thread: int) -> None:
         """Make `thread` the running one."""
@@ -183,10 +185,12 @@ class Clocks:
             self.fail("exception", f"index {index} of {words.name} is below zero")
 
     def _after_atomics(self, words: Words, index: int, what: str, writes_only: bool) -> None:
-        key, clock, trace = words.base + 2 * index, self.clock, self.trace
-        for step in range(len(trace) - 1, -1, -1):
-            if trace[step] | 1 != key | 1:
-                continue
+        clock, trace, by_word = self.clock, self.trace, self._by_word
+        # A trace is searched often and has hundreds of steps: each is listed by its word, once.
+        for step in range(self._listed, len(trace)):
+            by_word.setdefault(trace[step] | 1, []).append(step)
+        self._listed = len(trace)
+        for step in reversed(by_word.get(words.base + 2 * index | 1, ())):
             if not writes_only or (trace[step] & 1 and step not in self.lost):
                 epoch = self.epochs[step]
                 if clock[epoch & THREAD_MASK] < epoch >> THREAD_BITS:

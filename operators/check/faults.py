@@ -18,7 +18,8 @@ NOTHING, FOUND = 0, 1
 
 def check_mutants(options: argparse.Namespace) -> int:
     """Check the catalogue, or the mutants of a variant, and return the exit status."""
-    names = {name_of(variant) for variant in chosen(options.variant)}
+    # By the id of the family: theta joins are called joins in commands.
+    names = {f"{variant.family}/{variant.id}" for variant in chosen(options.variant)}
     asked = [each for each in mutants() if options.variant is None or each.variant in names]
     if not asked:
         raise UsageError(f"{options.variant} has no mutants")

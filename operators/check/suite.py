@@ -94,8 +94,8 @@ class Size:
 # these, and 60 of the others, let no mutant survive either; one graph lets one of 147 survive.
 SHARE = Size({"sc": 2, "pso": 1, "rc11": 0}, random=200, graphs=2, states=2_000, schedules=100)
 PLAIN = Size(
-    {"sc": 2, "pso": 1, "tso": 1, "rc11": 1}, random=4_000, graphs=100, states=4_000,
-    all_states=12_000, steps=60_000, most={"rc11": 200},
+    {"sc": 2, "pso": 1, "tso": 1, "rc11": 1}, random=3_000, graphs=100, states=4_000,
+    all_states=10_000, steps=40_000, most={"rc11": 150},
 )  # fmt: skip
 DEEP = Size(
     {"sc": 3, "pso": 2, "tso": 1, "rc11": 2}, random=20_000, graphs=100, states=10_000, seconds=240,

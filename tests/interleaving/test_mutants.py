@@ -252,13 +252,20 @@ def test_a_table_is_written_and_read_again():
     assert written_table(written) == table(MUTANTS[:2], results)
 
 
-def test_mutants_of_one_variant_leave_the_others_in_the_table(checker, tmp_path, capsys):
+# Theta joins are called joins in commands.
+@pytest.mark.parametrize(
+    ("variant", "called"),
+    [("core/spin-lock", "core/spin-lock"), ("theta_join/handshake", "join/handshake")],
+)
+def test_mutants_of_one_variant_leave_the_others_in_the_table(
+    checker, tmp_path, capsys, variant, called
+):
     page = tmp_path / "page.md"
     page.write_text(PAGE, encoding="utf-8")
     checker('echo \'{"findings": [{"check": "toy", "schedule": "x:sc:a1"}]}\'; exit 1')
-    of_one = {mutant.name for mutant in all_mutants() if mutant.variant == "core/spin-lock"}
+    of_one = {mutant.name for mutant in all_mutants() if mutant.variant == variant}
     options = argparse.Namespace(
-        mutants=True, variant="core/spin-lock", write=str(page), json=False, deep=False,
+        mutants=True, variant=called, write=str(page), json=False, deep=False,
         schedule=None, mutant=None, orders=False, automatic=None,
     )  # fmt: skip
     assert command.run(options) == command.NOTHING
