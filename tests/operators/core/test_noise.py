@@ -37,13 +37,17 @@ def times_away(schedule: str) -> int:
 
 
 @pytest.mark.skipif(not hasattr(resource, "RUSAGE_THREAD"), reason="this system does not count it")
+@pytest.mark.timed
 def test_noise_gives_the_core_away_between_the_accesses_to_a_word():
-    assert times_away("threads") < ACCESSES / 1000
+    # Without noise a thread may still wait for the interpreter, or a page.
+    quiet = times_away("threads")
     if INTERPRETED:
-        assert times_away("noise") > ACCESSES / 1000
+        noisy = times_away("noise")
     else:
         with noisy_process() as pool:
-            assert pool.submit(times_away, "noise").result() > ACCESSES / 1000
+            noisy = pool.submit(times_away, "noise").result()
+    # Counted: 0 to 2 and 136 of 2,000 accesses, interpreted; 0 and 911 to 969 of 100,000, compiled.
+    assert noisy > 10 * (quiet + 1)
 
 
 def test_a_process_whose_kernels_have_no_noise_does_not_pretend_to():
