@@ -271,10 +271,11 @@ def test_an_expression_that_fails_ends_all_threads_and_names_operator_and_tuple(
 def test_a_step_may_take_longer_than_nothing_may_move(monkeypatch):
     query = query_named("figure-1")
     streams = calls_and_suspects(Random(6), tuples=10)
-    monkeypatch.setitem(run_threads.run.__kwdefaults__, "stall_seconds", 0.1)
+    # Longer than a busy machine keeps all threads from a core.
+    monkeypatch.setitem(run_threads.run.__kwdefaults__, "stall_seconds", 0.5)
 
     def slow(parts, place, number, rows, real=Parts.step):
-        time.sleep(0.3 if rows[0].seq == 0 else 0)
+        time.sleep(1.0 if rows[0].seq == 0 else 0)
         return real(parts, place, number, rows)
 
     monkeypatch.setattr(Parts, "step", slow)
