@@ -50,7 +50,9 @@ def template(request, tmp_path_factory):
     found, where = (dict(each) for each in registry._all_variants())
     registry.register(found, where, module.VARIANT, spec.name)
     with pytest.MonkeyPatch.context() as patch:
+        folders = set(registry._seen()[2])
         patch.setattr(registry, "_all_variants", lambda: (found, where))
+        patch.setattr(registry, "_seen", lambda: (found, where, folders))
         patch.setitem(sys.modules, spec.name, module)
         yield module.VARIANT
 

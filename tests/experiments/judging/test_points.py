@@ -238,10 +238,10 @@ def test_rows_at_settings_that_a_figure_does_not_have_are_not_shown(figure, line
 
 
 def test_a_swept_setting_is_shown_at_the_values_of_the_size():
-    own, wider = DECLARED["13"].x.values["quick"], DECLARED["13"].x.values["laptop"]
+    own, wider = DECLARED["15"].x.values["quick"], DECLARED["15"].x.values["laptop"]
     foreign = next(value for value in wider if value not in own)
-    rows = [row("13", "mq", inputs, size="quick") for inputs in (*own, foreign)]
-    points = [point for point in points_in("13", rows) if point.quantity == "throughput_tps"]
+    rows = [row("15", "mq", inputs, size="quick") for inputs in (*own, foreign)]
+    points = [point for point in points_in("15", rows) if point.quantity == "throughput_tps"]
     assert [point.settings["inputs"] for point in points] == list(own)
 
 
