@@ -15,7 +15,7 @@ from operators.aggregation.winsets import BITMAP_BITS
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.contract import Variant
-from operators.core.atomics import RELAXED, fetch_add, load
+from operators.core.atomics import ACQ_REL, RELAXED, fetch_add, load
 from operators.core.layout import aligned_words
 
 KEYS = 6
@@ -123,7 +123,9 @@ def _one_place(
             return load(winsets.words, at + N, RELAXED) or NOT_FOUND
         if winsets.sums > 0:
             fetch_add(winsets.words, at + A, key, RELAXED)
-        return fetch_add(winsets.words, at + N, 1, RELAXED) + 1
+        # ACQ_REL, not RELAXED as in an aggregate: an answer tells of an earlier call, which then
+        # has to happen before what this thread finds of other keys.
+        return fetch_add(winsets.words, at + N, 1, ACQ_REL) + 1
 
     def finish(state: _OnePlace, history: list[HistoryOperation]) -> None:
         operations.check_invariants(state.winsets, 0, GENERATION)
