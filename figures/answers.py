@@ -227,9 +227,9 @@ def _factor(question: Question, answer: Answer, titles: Mapping[str, str]) -> st
 
 
 def _times(pool: Pool, better: str, words: str, other: str) -> str:
-    """Return a ratio in words: "throughput 2.9 times MQLF's [2.5, 3.3]".
+    """Return a ratio in words: "throughput 2.9 times that of MQLF [2.5, 3.3]".
 
-    Of a latency, "so many times lower" than the other's.
+    A latency is "so many times lower" than that of the other.
     """
     spread = pool.spread
     low, high = (None if end is None else gain(end, better) for end in (spread.low, spread.high))

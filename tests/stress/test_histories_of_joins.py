@@ -20,9 +20,8 @@ from operators.check.history import HistoryOperation
 from operators.contract import ACCEPTED, END, NOT_READY, READY
 from operators.core.jit import INTERPRETED, inlined
 from operators.theta_join import reference
-from operators.theta_join.check.programs import HALF_WIDTH, noting
-from operators.theta_join.family import Extent, R, S, Shape, make_extent
-from operators.theta_join.number_predicates import number_tables
+from operators.theta_join.check.programs import HALF_WIDTH, ThetaProgram, Tuples, made, noting
+from operators.theta_join.family import Extent, R, S, make_extent
 from operators.theta_join.processing import partner_of, rank_of
 from tests.stress.recorded import (
     CALL,
@@ -36,9 +35,9 @@ from tests.stress.recorded import (
 )
 
 JOINS = ("handshake", "handshake-low-latency", "scale-join")
-CORES, CAPACITY = 2, 64
+CORES = 2
 TUPLES = 5 if INTERPRETED else 8
-# Small rings, so that cores find no room, and a punctuation after each tuple or two.
+# Small rings, so that cores find no room, and a punctuation after two tuples of one stream.
 OWN = {"ahead": 64, "ahead_out": 64, "messages": 2, "pairs": 2, "punctuate_each": 2}
 # Times and numbers of tuples are below these: with ties, and with pairs in most windows.
 TIMES, NUMBERS = 16, 4
@@ -49,7 +48,7 @@ STEPS = 30 * TUPLES
 
 
 class JoinSpecification:
-    """A join as the tuples delivered so far, and the number of pairs that were taken.
+    """A join as the tuples delivered so far, and the pairs that were taken.
 
     A pair may be taken once its later tuple has a rank for good: each stream that is not closed has
     delivered a tuple at or after it. Ordered joins give pairs in the order of the three-step
@@ -170,16 +169,16 @@ def spell(row: Any, status: int, out: Any) -> tuple:
     return name, (row[FIRST],), status
 
 
-def streams_of(seed: int) -> list[list[tuple[int, int]]]:
+def streams_of(seed: int) -> list[Tuples]:
     """Return both streams: timestamps, which ascend, and numbers."""
     chance = random.Random(seed)
-    return [
-        [(time, chance.randrange(NUMBERS)) for time in sorted(chance.choices(range(TIMES), k=each))]
-        for each in (TUPLES, chance.choice((1, TUPLES)))
+    times = [
+        sorted(chance.choices(range(TIMES), k=n)) for n in (TUPLES, chance.choice((1, TUPLES)))
     ]
+    return [tuple((time, chance.randrange(NUMBERS)) for time in side) for side in times]
 
 
-def scripts_of(streams: list[list[tuple[int, int]]]) -> list[np.ndarray]:
+def scripts_of(streams: list[Tuples]) -> list[np.ndarray]:
     """Return a script for each thread."""
     sources = [
         [(DELIVER, side, time, row, 0, 1) for row, (time, _) in enumerate(tuples)]
@@ -195,7 +194,6 @@ def scripts_of(streams: list[list[tuple[int, int]]]) -> list[np.ndarray]:
 def check_join(cell: Cell) -> None:
     """Judge histories of a join."""
     variant = registry.variant("theta_join", cell.name)
-    known = {each.name for each in variant.parameters}
     numbers: list[list[int]] = []
     taken = 0
 
@@ -203,13 +201,8 @@ def check_join(cell: Cell) -> None:
         nonlocal taken
         streams = streams_of(seed)
         numbers[:] = [[number for _, number in side] for side in streams]
-        state = variant.operations.make_state(
-            noting(),
-            number_tables(*numbers, (HALF_WIDTH,)),
-            EXTENT,
-            Shape(1, 1, CORES, CAPACITY),
-            **{name: value for name, value in OWN.items() if name in known},
-        )
+        program = ThetaProgram("history", *streams, (), extent=EXTENT, threads=CORES, own=OWN)
+        state = made(variant, program)
         scripts = scripts_of(streams)
         history = history_of(scripts, record_of(record_join(cell.name), state, scripts), spell)
         taken += sum(call.name == "take" and call.answer != NOT_READY for call in history)

@@ -143,7 +143,7 @@ def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
     locked = variant.progress == "blocking"
 
     def make() -> _Bench:
-        state = _made(variant, program)
+        state = made(variant, program)
         state = _without_vectors(state)
         several = NamedTuple("Threads", [(f"thread_{n}", Any) for n in range(len(state.threads))])
         threads = several(*state.threads) if state.threads else ()
@@ -206,7 +206,8 @@ def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
     )
 
 
-def _made(variant: Variant, program: ThetaProgram) -> State:
+def made(variant: Variant, program: ThetaProgram) -> State:
+    """Return the join of a program, with those of the program's parameters that it has."""
     numbers = [[number for _, number in side] or [0] for side in program[1:3]]
     tables = number_tables(*numbers, (HALF_WIDTH,))
     for each in tables:
