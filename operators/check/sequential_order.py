@@ -10,10 +10,15 @@ to the stores behind the one it read, and ``eco`` is the closure of reads-from, 
 
 An event that reads the latest store, or stores behind all others, has no edge to an earlier event
 and closes no cycle. Only the other possibilities are therefore asked about.
+
+Relations are kept as sets of events, bits of an integer, and by their ends: what leads to an event
+by ``po`` and ``hb`` is known when the event is added, and nothing later is added to it. Only ``mo``,
+``rb`` and ``eco`` lead from a later event to an earlier one.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -31,6 +36,49 @@ class Event(NamedTuple):
     sequential: bool
 
 
+class _Thread:
+    """The events of a thread: their numbers, their times, and by count the first so many."""
+
+    __slots__ = ("numbers", "times", "first")
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.times: list[int] = []
+        self.first = [0]
+
+
+class _Node:
+    """A SEQ_CST event, and what leads to it.
+
+    Attributes
+    ----------
+    number : int
+    fence : bool
+    before, after : int
+        What happens before it; of a fence also what happens after it.
+    ends : int
+        Where ``scb`` has to end to lead to the node: at it, or at what happens before a fence.
+    scb, eco : int
+        The events from which ``scb`` leads to those of `ends`, and ``eco`` to those of `before`.
+    """
+
+    __slots__ = ("number", "fence", "before", "after", "ends", "scb", "eco")
+
+    def __init__(self, number: int, fence: bool, before: int) -> None:
+        self.number, self.fence, self.before, self.after = number, fence, before, 0
+        self.ends = 1 << number | (before if fence else 0)
+        self.scb = self.eco = 0
+
+    def leads_to(self, other: _Node) -> bool:
+        """Return whether ``psc`` has an edge from this node to another, or to itself."""
+        begins = 1 << self.number | self.after
+        if begins & other.scb:
+            return True
+        if not (self.fence and other.fence):
+            return False
+        return bool(self.after >> other.number & 1 or self.after & other.eco)
+
+
 class SequentialOrder:
     """The events of a run, in the order of their execution.
 
@@ -43,14 +91,15 @@ class SequentialOrder:
     def __init__(self) -> None:
         self._events: list[Event] = []
         self.nodes: list[int] = []
-        # For each event the set of events that happen before it, and after it. They are brought up
-        # to date when somebody asks: most runs have no SEQ_CST event.
-        self._before: list[int] = []
-        self._after: list[int] = []
-        # The events of each thread and at each word, and results for the last event.
-        self._of_thread: dict[int, int] = {}
+        # Of the events that are indexed already: they are when somebody asks, since most runs have
+        # no SEQ_CST event.
+        self._indexed: list[_Node] = []
+        self._threads: dict[int, _Thread] = {}
         self._at_word: dict[int | None, int] = {}
-        self._known: dict[int, int] = {}
+        # By event what happens before it, and from where ``mo`` and ``rb``, and ``eco``, lead to it.
+        self._before: list[int] = []
+        self._to: list[int] = []
+        self._eco_to: list[int] = []
 
     def add(self, event: Event) -> None:
         """Add the next event."""
@@ -62,133 +111,149 @@ class SequentialOrder:
         """Return whether ``psc`` stays acyclic when `event` comes next."""
         if not self.nodes:
             return True
+        for number in range(len(self._before), len(self._events)):
+            self._index(number)
+        before = [(node.after, node.scb, node.eco) for node in self._indexed]
         self.add(event)
-        self._index()
-        self._known.clear()
-        allowed = not self._leads_from_a_node() or not self._has_cycle()
-        self._forget_last()
+        last = len(self._events) - 1
+        self._index(last)
+        allowed = not self._has_cycle()
+        self._forget(last)
+        for node, kept in zip(self._indexed, before, strict=True):
+            node.after, node.scb, node.eco = kept
         return allowed
 
-    def _index(self) -> None:
-        for number in range(len(self._before), len(self._events)):
-            thread, _, clock, key, *_ = self._events[number]
-            self._of_thread[thread] = self._of_thread.get(thread, 0) | 1 << number
-            self._at_word[key] = self._at_word.get(key, 0) | 1 << number
-            before = 0
-            for place in range(number):
-                other = self._events[place]
-                if other.thread == thread or clock[other.thread] >= other.time:
-                    before |= 1 << place
-                    self._after[place] |= 1 << number
-            self._before.append(before)
-            self._after.append(0)
+    # --- adding an event --------------------------------------------------------------------------
 
-    def _forget_last(self) -> None:
-        last = len(self._events) - 1
-        for place in _members(self._before.pop()):
-            self._after[place] ^= 1 << last
-        self._after.pop()
-        event = self._events.pop()
-        self._of_thread[event.thread] ^= 1 << last
-        self._at_word[event.key] ^= 1 << last
+    def _index(self, number: int) -> None:
+        event = self._events[number]
+        before = self._happens_before(event)
+        own = self._threads.setdefault(event.thread, _Thread())
+        own.numbers.append(number)
+        own.times.append(event.time)
+        own.first.append(own.first[-1] | 1 << number)
+        self._at_word[event.key] = self._at_word.get(event.key, 0) | 1 << number
+        self._before.append(before)
+        behind, eco = self._relate(number, event)
+        if event.sequential:
+            self._indexed.append(self._node(number, event, before))
+        for node in self._indexed:
+            if node.fence and before >> node.number & 1:
+                node.after |= 1 << number
+            if node.ends & behind:
+                node.scb |= 1 << number
+            if node.fence and node.before & eco:
+                node.eco |= 1 << number
+
+    def _forget(self, last: int) -> None:
+        """Take the last event back."""
+        event, bit = self._events.pop(), 1 << last
+        own = self._threads[event.thread]
+        for each in (own.numbers, own.times, own.first, self._before, self._to, self._eco_to):
+            each.pop()
+        self._at_word[event.key] ^= bit
+        for each in _members(self._at_word[event.key]) if event.stores is not None else ():
+            self._to[each] &= ~bit
+            self._eco_to[each] &= ~bit
         if event.sequential:
             self.nodes.pop()
+            self._indexed.pop()
 
-    def _leads_from_a_node(self) -> bool:
-        """Return whether new edges could start at the last event, or at a fence before it."""
-        last = len(self._events) - 1
-        if self._events[last].sequential:
-            return True
-        fences = (n for n in self.nodes if self._events[n].key is None)
-        return any(self._before[last] >> fence & 1 for fence in fences)
+    def _happens_before(self, event: Event) -> int:
+        before = 0
+        for thread, known in self._threads.items():
+            if thread == event.thread:
+                before |= known.first[-1]
+            else:
+                before |= known.first[bisect_right(known.times, event.clock[thread])]
+        return before
+
+    def _relate(self, number: int, event: Event) -> tuple[int, int]:
+        """Relate an event with the earlier ones at its word.
+
+        Returns
+        -------
+        behind, eco : int
+            To which of them ``mo`` and ``rb`` lead from it, and ``eco``.
+        """
+        self._to.append(0)
+        self._eco_to.append(0)
+        stores = event.stores
+        if stores is None:
+            return 0, 0
+        at = stores.index(event.wrote or event.read)
+        read = -1 if event.read is None else stores.index(event.read)
+        writes, bit = event.wrote is not None, 1 << number
+        behind = eco = 0
+        for each in _members(self._at_word[event.key] & ~bit):
+            other = self._events[each]
+            if other.stores is not stores:
+                # Of before a plain write, which began the word anew.
+                continue
+            there = stores.index(other.wrote or other.read)
+            if other.wrote is not None and there > at:
+                behind |= 1 << each
+                self._to[each] |= bit
+            if writes and at > there:
+                self._to[number] |= 1 << each
+                self._eco_to[number] |= 1 << each
+            elif read > there or (read == there and other.wrote is not None):
+                self._eco_to[number] |= 1 << each
+            its = -1 if other.read is None else stores.index(other.read)
+            if behind >> each & 1 or its > at or (its == at and writes):
+                eco |= 1 << each
+                self._eco_to[each] |= bit
+        return behind, eco
+
+    # --- what leads to a node ---------------------------------------------------------------------
+
+    def _node(self, number: int, event: Event, before: int) -> _Node:
+        """Return the node of an event, with all that leads to it from earlier ones."""
+        node = _Node(number, event.key is None, before)
+        for known in self._threads.values():
+            ends = node.ends & known.first[-1]
+            if ends:
+                node.scb |= self._in_program_order(known, ends.bit_length() - 1)
+        for each in _members(node.ends):
+            key = self._events[each].key
+            if key is not None:
+                node.scb |= self._before[each] & self._at_word[key] | self._to[each]
+        if node.fence:
+            for each in _members(before):
+                node.eco |= self._eco_to[each]
+        return node
+
+    def _in_program_order(self, known: _Thread, end: int) -> int:
+        """Return what ``po``, and ``po ; hb ; po`` by way of other words, lead from to an event.
+
+        All that leads to an earlier event of the thread leads to this one as well.
+        """
+        earlier = known.first[-1] & ((1 << end) - 1)
+        found = earlier
+        middle = self._last_elsewhere(earlier, self._events[end].key)
+        if middle >= 0:
+            for other in self._threads.values():
+                there = self._before[middle] & other.first[-1]
+                if there:
+                    last = there.bit_length() - 1
+                    first = self._last_elsewhere(there ^ 1 << last, self._events[last].key)
+                    found |= there & ((1 << first + 1) - 1)
+        return found
+
+    def _last_elsewhere(self, numbers: int, key: int | None) -> int:
+        """Return the last of some events of a thread that is not at the word `key`, or -1."""
+        if key is not None:
+            numbers &= ~self._at_word[key]
+        return numbers.bit_length() - 1
 
     def _has_cycle(self) -> bool:
-        left = {node: self._successors(node) for node in self.nodes}
+        left = self._indexed
         while left:
-            ends = [n for n, targets in left.items() if not any(t in left for t in targets)]
-            if not ends:
+            going_on = [n for n in left if any(n.leads_to(other) for other in left)]
+            if len(going_on) == len(left):
                 return True
-            for each in ends:
-                del left[each]
+            left = going_on
         return False
-
-    def _successors(self, node: int) -> list[int]:
-        """Return the nodes to which ``psc`` leads from a node."""
-        fence = self._events[node].key is None
-        direct = self._scb(node)
-        communicated = 0
-        if fence:
-            for each in _members(self._after[node]):
-                direct |= self._scb(each)
-                communicated |= self._eco(each)
-        found = []
-        for other in self.nodes:
-            if self._events[other].key is not None:
-                leads = direct >> other & 1
-            else:
-                before = self._before[other]
-                leads = direct & (before | 1 << other)
-                if fence:
-                    leads |= self._after[node] >> other & 1 or communicated & before
-            if leads:
-                found.append(other)
-        return found
-
-    # --- relations, as sets of events -------------------------------------------------------------
-
-    def _scb(self, number: int) -> int:
-        key = self._events[number].key
-        found = self._later(number, None) | self._behind(number)
-        if key is not None:
-            found |= self._after[number] & self._at_word[key]
-        elsewhere = self._later(number, key)
-        if elsewhere:
-            found |= self._beyond((elsewhere & -elsewhere).bit_length() - 1)
-        return found
-
-    def _beyond(self, first: int) -> int:
-        """Return where ``hb`` leads from an event, and then program order to another word."""
-        known = self._known.get(first)
-        if known is None:
-            known = 0
-            for each in _members(self._after[first]):
-                known |= self._later(each, self._events[each].key)
-            self._known[first] = known
-        return known
-
-    def _later(self, number: int, key: int | None) -> int:
-        """Return the later events of the same thread that are not at the word `key`."""
-        later = self._of_thread[self._events[number].thread] >> (number + 1) << (number + 1)
-        return later if key is None else later & ~self._at_word[key]
-
-    def _behind(self, number: int) -> int:
-        """Return the stores behind the event in modification order: ``mo`` and ``rb``."""
-        event = self._events[number]
-        if event.stores is None:
-            return 0
-        at = event.stores.index(event.wrote or event.read)
-        found = 0
-        for each in _members(self._at_word[event.key]):
-            other = self._events[each]
-            if other.stores is event.stores and other.wrote is not None:
-                if event.stores.index(other.wrote) > at:
-                    found |= 1 << each
-        return found
-
-    def _eco(self, number: int) -> int:
-        """Return the events to which the last write or read of a word leads: ``eco``."""
-        event = self._events[number]
-        if event.stores is None:
-            return 0
-        found = self._behind(number)
-        at = event.stores.index(event.wrote or event.read)
-        for each in _members(self._at_word[event.key]):
-            other = self._events[each]
-            if other.stores is event.stores and other.read is not None and each != number:
-                read = event.stores.index(other.read)
-                if read > at or (read == at and event.wrote is not None):
-                    found |= 1 << each
-        return found
 
 
 def _members(numbers: int) -> Iterator[int]:
