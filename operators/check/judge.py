@@ -13,7 +13,7 @@ from operators.check.history import HistoryOperation
 from operators.check.linearizability import explain, find_order, find_order_after
 from operators.check.machine import Machine
 from operators.check.scenario import Failure, Scenario, Specification, first_word
-from operators.check.shared_memory import THREAD_MASK, settle
+from operators.check.shared_memory import THREAD_MASK, digest_of, settle
 from operators.check.weak_memory import WeakMachine
 
 
@@ -38,7 +38,7 @@ class Judge:
         self.scenario, self.buffered = scenario, buffered
         self.histories: set[tuple] = set()
         self.states: set[tuple] = set()
-        self.rests: set[tuple] = set()
+        self.rests: set[bytes] = set()
         self.assertions = Assertions()
 
     def judge(self, machine: Machine) -> None:
@@ -56,7 +56,7 @@ class Judge:
             return
         by_thread = sorted(history, key=lambda o: o.thread)
         answers = tuple((o.thread, o.began, o.answer) for o in by_thread)
-        state = (answers, *map(tuple, machine.words))
+        state = answers, digest_of(machine.words)
         if state not in self.states:
             self._finish(machine, history)
             self.states.add(state)
@@ -116,7 +116,7 @@ class Judge:
         invariants = self.scenario.invariants
         if invariants is None or not self.scenario.rests:
             return
-        state = tuple(map(tuple, machine.words))
+        state = digest_of(machine.words)
         if state in self.rests:
             return
         settle(machine.pairs)

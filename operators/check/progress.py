@@ -18,10 +18,8 @@ or three short threads is therefore finite, and answers three questions:
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
-from array import array
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -36,7 +34,7 @@ from operators.check.explore import Explorer
 from operators.check.machine import Machine
 from operators.check.scenario import Failure, Scenario, raised
 from operators.check.schedules import COMPLETION_STEPS, following, letter, schedule_string
-from operators.check.shared_memory import THREAD_MASK
+from operators.check.shared_memory import THREAD_MASK, digest_of
 
 STATE_LIMIT = 10_000
 RECENT = 4
@@ -253,13 +251,7 @@ class Graph:
             frame = sys._getframe() if here else running.gr_frame
             places.append((done[thread], self._recent[thread], *_stack(frame)))
         held = tuple(sorted(machine.held.items()))
-        # A digest stands for the words: a join has so many that the states of one program took
-        # gigabytes. A collision of 128 bits is less likely than a hardware fault.
-        words = array("q")
-        for each in machine.words:
-            # Reads the underlying list directly, past the access that the machine would count.
-            words.fromlist(each)
-        return (*places, machine.alive, held, hashlib.blake2b(words, digest_size=16).digest())
+        return (*places, machine.alive, held, digest_of(machine.words))
 
 
 def _stack(frame: FrameType | None) -> Iterator[Hashable]:

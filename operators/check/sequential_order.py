@@ -11,9 +11,9 @@ to the stores behind the one it read, and ``eco`` is the closure of reads-from, 
 An event that reads the latest store, or stores behind all others, has no edge to an earlier event
 and closes no cycle. Only the other possibilities are therefore asked about.
 
-Relations are kept as sets of events, bits of an integer, and by their ends: what leads to an event
-by ``po`` and ``hb`` is known when the event is added, and nothing later is added to it. Only ``mo``,
-``rb`` and ``eco`` lead from a later event to an earlier one.
+Relations are sets of events, bits of an integer, and are kept by their ends. What leads to an event
+by ``po`` and ``hb`` is known when the event is added: from a later event to an earlier one lead
+``mo``, ``rb`` and ``eco`` alone.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class SequentialOrder:
         self._indexed: list[_Node] = []
         self._threads: dict[int, _Thread] = {}
         self._at_word: dict[int | None, int] = {}
-        # By event what happens before it, and from where ``mo`` and ``rb``, and ``eco``, lead to it.
+        # By event what happens before it, what ``mo`` and ``rb`` lead to it from, and what ``eco``.
         self._before: list[int] = []
         self._to: list[int] = []
         self._eco_to: list[int] = []
@@ -117,7 +117,7 @@ class SequentialOrder:
         self.add(event)
         last = len(self._events) - 1
         self._index(last)
-        allowed = not self._has_cycle()
+        allowed = not self._closes_a_cycle(last)
         self._forget(last)
         for node, kept in zip(self._indexed, before, strict=True):
             node.after, node.scb, node.eco = kept
@@ -246,14 +246,29 @@ class SequentialOrder:
             numbers &= ~self._at_word[key]
         return numbers.bit_length() - 1
 
-    def _has_cycle(self) -> bool:
-        left = self._indexed
-        while left:
-            going_on = [n for n in left if any(n.leads_to(other) for other in left)]
-            if len(going_on) == len(left):
-                return True
-            left = going_on
-        return False
+    def _closes_a_cycle(self, last: int) -> bool:
+        """Return whether a cycle of ``psc`` leads through the last event.
+
+        Its edges begin at the event itself or at a fence before it, and end where the event leads.
+        """
+        event = 1 << last
+        fences = {n for n in self._indexed if n.fence and self._before[last] >> n.number & 1}
+        itself = {n for n in self._indexed if n.number == last}
+        ends = {n for n in self._indexed if n.scb & event}
+        if ends and self._leads(ends, fences | itself):
+            return True
+        ends = {n for n in self._indexed if n.eco & event}
+        return bool(ends and fences) and self._leads(ends, fences)
+
+    def _leads(self, begins: set[_Node], ends: set[_Node]) -> bool:
+        """Return whether ``psc`` leads from some nodes, in any number of edges, to others."""
+        met, left = set(begins), list(begins)
+        while left and not met & ends:
+            node = left.pop()
+            new = [other for other in self._indexed if other not in met and node.leads_to(other)]
+            met.update(new)
+            left += new
+        return bool(met & ends)
 
 
 def _members(numbers: int) -> Iterator[int]:
