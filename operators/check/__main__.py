@@ -58,8 +58,9 @@ def _run(options: argparse.Namespace) -> int:
 
         # Before anything imports a structure.
         apply(mutant_named(options.mutant))
-    from operators.check import command
+    from operators.check import command, endless
 
+    endless.watch()
     return command.run(options)
 
 

@@ -36,7 +36,11 @@ _COMPARE = {
 }  # fmt: skip
 # Functions around a structure, which threads do not run.
 LEFT_OUT = ("make_", "check_", "explain", "_check", "inspect", "footprint", "generate", "merge_ns")
+# Functions of numbers that reach no memory.
+_PURE = ("len", "min", "max", "abs", "int", "bool")
 KILLED, MISSED, TIMED_OUT, SAME = "killed", "missed", "timed out", "equivalent"
+# The checker itself broke; the other mutants are checked all the same.
+BROKE = "no answer"
 
 
 class Automatic(NamedTuple):
@@ -73,7 +77,7 @@ class Automatic(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a mutant ended: KILLED, MISSED, TIMED_OUT or SAME; by which check, or the reason."""
+    """How a mutant ended: KILLED, MISSED, TIMED_OUT, SAME or BROKE; by which check, or why."""
 
     mutant: Automatic
     ended: str
@@ -120,8 +124,9 @@ def mutants_in(module: str, text: str) -> Iterator[Automatic]:
     """Yield all mutants of a module, in source order; no two have the same name."""
     source = _Text(module, text)
     seen: Counter[str] = Counter()
-    every = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
-    compiled = {id(inner) for node in every if _is_compiled(node) for inner in ast.walk(node)}
+    nodes = list(ast.walk(ast.parse(text)))
+    every = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    compiled = {id(inner) for node in nodes if _is_compiled(node) for inner in ast.walk(node)}
     for node in every:
         if id(node) not in compiled and not node.name.startswith(LEFT_OUT):
             body = node.body[1:] if ast.get_docstring(node) else node.body
@@ -130,11 +135,17 @@ def mutants_in(module: str, text: str) -> Iterator[Automatic]:
                 seen[each.name] += 1
 
 
-def _is_compiled(function: ast.FunctionDef) -> bool:
-    """Return whether a function makes instructions; programs run interpreted, without them."""
-    return any(
+def _is_compiled(node: ast.AST) -> bool:
+    """Return whether a function makes instructions, or the methods of a class do.
+
+    Programs run interpreted, without them.
+    """
+    if isinstance(node, ast.ClassDef):
+        made = (each for each in node.body if isinstance(each, ast.FunctionDef))
+        return any(arg.arg == "builder" for each in made for arg in each.args.args)
+    return isinstance(node, ast.FunctionDef) and any(
         isinstance(each, ast.Call) and getattr(each.func, "id", "") == "compiled_as"
-        for each in function.decorator_list
+        for each in node.decorator_list
     )
 
 
@@ -239,38 +250,53 @@ def _reaches_memory(statement: ast.stmt) -> bool:
 
 
 def _cells_of(statement: ast.stmt) -> list[tuple[tuple[str, ast.expr], bool]] | None:
-    """Return the elements of arrays that a statement accesses, and whether it writes them.
+    """Return the elements and attributes that a statement accesses, and whether it writes them.
 
     None, if it reaches memory in another way as well.
     """
     found = []
     for node in ast.walk(statement):
         if isinstance(node, ast.Subscript):
-            cell, writes = (node.value, node.slice), isinstance(node.ctx, ast.Store)
-            writes = writes or isinstance(statement, ast.AugAssign) and node is statement.target
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("peek", "poke"):
-            cell, writes = (node.args[0], node.args[1]), node.func.id == "poke"
-        elif isinstance(node, ast.Call) or (
-            isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-        ):
-            return None
+            cell = node.value, node.slice
+        elif isinstance(node, ast.Attribute):
+            cell = ast.Name(f".{node.attr}"), ast.Constant(0)
+        elif isinstance(node, ast.Call):
+            called = getattr(node.func, "id", "")
+            if called not in ("peek", "poke", *_PURE):
+                return None
+            if called in _PURE:
+                continue
+            cell = node.args[0], node.args[1]
         else:
             continue
+        writes = isinstance(getattr(node, "ctx", None), ast.Store)
+        writes = writes or isinstance(node, ast.Call) and node.func.id == "poke"
         found.append(((ast.unparse(cell[0]), cell[1]), writes))
+        if writes and isinstance(statement, ast.AugAssign):
+            found.append((found[-1][0], False))
     return found
 
 
 def _apart(one: tuple[str, ast.expr], other: tuple[str, ast.expr]) -> bool:
-    """Return whether two elements surely are not the same: arrays have no words in common."""
+    """Return whether two elements surely are not the same.
+
+    Arrays have no words in common, and fields of a record, ``at + FIELD``, no words either.
+    """
     if one[0] != other[0]:
         return True
-    constant = all(
-        name.id.isupper()
-        for index in (one[1], other[1])
-        for name in ast.walk(index)
-        if isinstance(name, ast.Name)
-    )
-    return constant and ast.unparse(one[1]) != ast.unparse(other[1])
+    (base, field), (other_base, other_field) = map(_field_of, (one[1], other[1]))
+    return base == other_base and field != other_field
+
+
+def _field_of(index: ast.expr) -> tuple[str, str]:
+    """Return an index as its base and a sum of constants."""
+    if all(name.id.isupper() for name in ast.walk(index) if isinstance(name, ast.Name)):
+        return "", ast.unparse(index)
+    if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
+        base, field = _field_of(index.right)
+        if not base:
+            return ast.unparse(index.left), field
+    return ast.unparse(index), ""
 
 
 def _of_expressions(source: _Text, function: str, root: ast.AST) -> Iterator[Automatic]:
@@ -324,7 +350,11 @@ def run(
     def one(mutant: Automatic) -> Outcome:
         if mutant.name in equivalents():
             return Outcome(mutant, SAME, equivalents()[mutant.name])
-        variant, check = ask_all({mutant.module: changed_text(mutant)}, "share")
+        try:
+            variant, check = ask_all({mutant.module: changed_text(mutant)}, "share")
+        except RuntimeError as error:
+            progress(f"{BROKE} {mutant.name}: {error}")
+            return Outcome(mutant, BROKE, str(error))
         ended = MISSED if check is None else TIMED_OUT if check == TIME else KILLED
         progress(f"{ended} {mutant.module}:{mutant.line} {mutant.name} ({check}, {variant})")
         return Outcome(mutant, ended, f"{check} ({variant})" if check else "")
@@ -338,7 +368,8 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     counted = Counter(each.ended for each in outcomes)
     judged = counted[KILLED] + counted[MISSED]
     share = f", {counted[KILLED] / judged:.0%} of those judged" if judged else ""
+    broke = f", {counted[BROKE]} without an answer" if counted[BROKE] else ""
     return (
         f"{len(outcomes)} automatic mutants: {counted[KILLED]} killed{share},"
-        f" {counted[MISSED]} missed, {counted[SAME]} equivalent, {counted[TIMED_OUT]} timed out"
+        f" {counted[MISSED]} missed, {counted[SAME]} equivalent, {counted[TIMED_OUT]} timed out{broke}"
     )

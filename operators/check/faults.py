@@ -71,7 +71,8 @@ def draw_faults(options: argparse.Namespace) -> int:
         for mutant, ended, by in outcomes:
             print(f"{ended:<10} {mutant.line:>4} {mutant.name}  {by}")
         print(automatic.summary(outcomes))
-    return FOUND if any(each.ended == automatic.MISSED for each in outcomes) else NOTHING
+    found = automatic.MISSED, automatic.BROKE
+    return FOUND if any(each.ended in found for each in outcomes) else NOTHING
 
 
 def _one_name(options: argparse.Namespace) -> str | None:

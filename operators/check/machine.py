@@ -66,11 +66,14 @@ class Machine(Clocks, Draws, Doors):
         Finished calls; times are steps taken before and after.
     marks : set of str
         Marks passed in this run.
+    runs : int
+        Runs so far, the present one among them.
     on_rest : callable, optional
         Called with the machine whenever a call ends and no other thread is inside one.
     """
 
     on_rest: Callable[[Machine], None] | None = None
+    runs = 0
 
     def __init__(self, scenario: Scenario, modules: Sequence[Any] = ()) -> None:
         self.scenario = scenario
@@ -88,6 +91,7 @@ class Machine(Clocks, Draws, Doors):
 
     def begin(self) -> None:
         """Go back to the first state."""
+        self.runs += 1
         for words in self.words:
             words.begin()
         for each in self.kept:

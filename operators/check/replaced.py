@@ -24,7 +24,7 @@ ENDS_LEFT_OUT = (".run", ".reference")
 # The most structures that are asked about one module: the one that it declares, or the nearest.
 MOST_VARIANTS = 2
 # Of processor time: another process on the machine must not make a check miss its limit.
-LIMIT_S = 60
+LIMIT_S = 45
 TIME = "time"
 # A shell sets the limit and becomes the check.
 _LIMITED = ["/bin/sh", "-c", f'ulimit -t {LIMIT_S}; exec "$@"', "check"]

@@ -57,7 +57,8 @@ def shorten(explorer: Explorer, failure: Failure) -> Failure:
 
 def _blocks_of(schedule: Schedule) -> Blocks:
     begins = sorted(schedule.turns)
-    ends = [*begins[1:], schedule.steps]
+    # A failure before the first step has no block.
+    ends = [*begins[1:], schedule.steps][: len(begins)]
     return [(schedule.turns[begin], end - begin) for begin, end in zip(begins, ends, strict=True)]
 
 

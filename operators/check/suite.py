@@ -38,8 +38,6 @@ from operators.core.sources import import_closure
 SEED = 20_261_121
 # The schedules of each program that a search for one failure begins with: most faults show in any.
 FIRST_LOOK = 6
-# The least time of an exploration, however many are still to come.
-LEAST_SECONDS = 20
 # The most calls of each thread in a graph of states: one call more multiplies the number of
 # states several times.
 MOST_CALLS = 3
@@ -67,8 +65,9 @@ class Size:
         The most states of all graphs of a structure together; the report names the programs that
         get none. Those of ``SHARE`` get theirs always.
     seconds : float
-        For all explorations of a structure; an exploration leaves unused time to the later ones.
-        One that exceeds its share is cut off, and the report says so.
+        Of processor time, for all explorations of a structure; an exploration leaves unused time to
+        the later ones. One that exceeds its share is cut off, and the report says so; but one that
+        ``PLAIN`` has as well takes its steps first.
     schedules : float
         The most schedules of one exploration; the cut is at the same schedule each time.
     steps : float
@@ -101,8 +100,8 @@ PLAIN = Size(
     all_states=10_000, steps=40_000, most={"rc11": 150},
 )  # fmt: skip
 DEEP = Size(
-    {"sc": 3, "pso": 2, "tso": 1, "rc11": 2}, random=20_000, graphs=100, states=10_000, seconds=240,
-    deep=True,
+    {"sc": 3, "pso": 2, "tso": 1, "rc11": 2}, random=6_000, graphs=100, states=8_000,
+    all_states=20_000, seconds=30, deep=True,
 )  # fmt: skip
 # Where an order is weakened: only races and old stores show it.
 ORDERS = Size({"sc": 1, "rc11": 1}, random=600, graphs=0, states=0, schedules=60)
@@ -273,33 +272,35 @@ class _Allowance:
     """
 
     def __init__(self, size: Size, scenarios: int, cut: list[str]) -> None:
-        self._ends = time.perf_counter() + size.seconds
+        self._ends = time.process_time() + size.seconds
         self._most, self._by_memory = size.schedules, size.most
         self._steps = size.steps
         self._deep = size.deep
         self._left = scenarios * sum(most + 1 for most in size.preemptions.values())
         self._cut = cut
 
-    def spend(self, explorer: Explorer, schedules: Iterator[object], what: str) -> None:
-        """Run through `schedules`, as far as the limits on time and number allow."""
+    def spend(self, explorer: Explorer, preemptions: int, what: str) -> None:
+        """Run every schedule of a program, as far as the limits on time and number allow."""
         tally = explorer.tally
+        least = PLAIN.steps if preemptions <= PLAIN.preemptions.get(explorer.memory, -1) else 0
         most = self._most if self._deep else min(self._most, explorer.scenario.schedules)
         most = min(most, self._by_memory.get(explorer.memory, most))
-        steps, spent = tally.steps + self._steps, False
-        now = time.perf_counter()
-        ends = now + max((self._ends - now) / self._left, LEAST_SECONDS)
+        began, spent = tally.steps, False
+        now = time.process_time()
+        ends = now + (self._ends - now) / self._left
         self._left -= 1
-        for number, _ in enumerate(schedules, 1):
-            if number > most:
-                self._cut.append(f"{what}, after {most:g} schedules")
-            elif spent and number > SHARE.schedules:
-                self._cut.append(f"{what}, after {number} schedules, by their steps")
-            elif time.perf_counter() > ends:
-                self._cut.append(f"{what}, after {number} schedules, by their time")
-            else:
-                spent = tally.steps > steps
-                continue
-            break
+        with closing(explorer.every_schedule(preemptions)) as schedules:
+            for number, _ in enumerate(schedules, 1):
+                if number > most:
+                    self._cut.append(f"{what}, after {most:g} schedules")
+                elif spent and number > SHARE.schedules:
+                    self._cut.append(f"{what}, after {number} schedules, by their steps")
+                elif time.process_time() > ends and tally.steps - began > least:
+                    self._cut.append(f"{what}, after {number} schedules, by their time")
+                else:
+                    spent = tally.steps - began > self._steps
+                    continue
+                break
 
 
 def _check_scenario(
@@ -311,8 +312,7 @@ def _check_scenario(
         for preemptions in range(most + 1):
             what = f"{scenario.name}: {memory}, {preemptions} preemptions"
             say(what)
-            with closing(explorer.every_schedule(preemptions)) as schedules:
-                allowance.spend(explorer, schedules, what)
+            allowance.spend(explorer, preemptions, what)
         # One thread has one schedule.
         if len(scenario.programs) > 1:
             say(f"{scenario.name}: {memory}, {random} random schedules")

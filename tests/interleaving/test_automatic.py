@@ -9,6 +9,7 @@ import pytest
 
 from operators.check import automatic
 from operators.check.automatic import (
+    BROKE,
     KILLED,
     MISSED,
     SAME,
@@ -49,6 +50,11 @@ def _push(context, state, word):
         return builder.add(state, 1)
 
     return generate
+
+
+class _Elements:
+    def __init__(self, context, builder):
+        self._lanes = builder.lanes + 1
 '''
 
 
@@ -115,7 +121,15 @@ def test_two_statements_are_swapped_with_their_indentation():
         ("x = peek(state, word)\n    y = f(word)", 1),
         ("poke(self, word, 1)\n    poke(state, word, 1)", 0),
         ("poke(state, word, 1)\n    y = peek(state, 3)", 1),
-        ("self.x = 1\n    self.y = 2", 1),
+        ("poke(state, word + NODE, 1)\n    poke(state, word + START, 0)", 0),
+        ("poke(state, word + NODE, 1)\n    poke(state, word, 0)", 0),
+        ("poke(state, word + NODE, 1)\n    poke(state, word + NODE, 0)", 1),
+        ("poke(state, word + NODE, 1)\n    poke(state, self + START, 0)", 1),
+        ("self.x = 1\n    self.y = 2", 0),
+        ("self.x += 1\n    self.y += len(word)", 0),
+        ("self.x = 1\n    self.y = self.x", 1),
+        ("self.x += 1\n    self.x = word", 1),
+        ("self.x = 1\n    self.f()", 1),
     ],
 )
 def test_statements_that_surely_commute_are_not_swapped(statements, count):
@@ -149,6 +163,21 @@ def test_each_ends_in_one_of_four_ways(monkeypatch, check, ended):
     assert automatic.run([first, second], 1, lambda line: None) == [
         Outcome(first, ended, by), Outcome(second, SAME, "as before"),
     ]  # fmt: skip
+
+
+def test_a_check_that_breaks_does_not_lose_the_others(monkeypatch):
+    first, second = sample(2, 1)
+
+    def ask(texts, size):
+        if first.module in texts:
+            raise RuntimeError("broken")
+        return "core/x", "result"
+
+    monkeypatch.setattr(automatic, "equivalents", dict)
+    monkeypatch.setattr(automatic, "ask_all", ask)
+    one, other = automatic.run([first, second], 1, lambda line: None)
+    assert (one.ended, one.by) == (BROKE, "broken") and other.ended == KILLED
+    assert summary([one, other]).endswith(", 0 timed out, 1 without an answer")
 
 
 def test_a_summary_leaves_out_what_is_neither_killed_nor_missed():

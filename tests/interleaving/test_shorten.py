@@ -44,6 +44,12 @@ def test_a_random_failure_is_shortened_to_the_switches_that_it_takes(bug, turns)
         replay(scenario, short.schedule, [litmus])
 
 
+def test_a_failure_before_the_first_step_is_returned_as_it_is():
+    explorer, _ = failing(scenario_of(BUGS["a lost addition"][0], finish=lost))
+    early = Failure("result", "at once", "lost:sc:")
+    assert shorten(explorer, early) is early
+
+
 def test_draws_that_a_failure_does_not_take_are_left_out():
     def stale(state: LitmusState, history: list) -> None:
         assert all_answers(history)[:2] != (1, 0), "the message was seen and the data was not"

@@ -10,11 +10,6 @@ EQUIVALENT = {
         "a scheduler may send a worker to any operator where it may go: the outputs are the same"
     ),
     "operators.pipeline.state count_turn: constant 1 -> 0": "a number that is only reported",
-    "operators.pipeline.blocks.advancing note: swap state.headers[head + 2 * following + CURSOR] ="
-    " 0 state.headers[head + 2 * following + COUNT] = made -> state.headers[head + 2 * following +"
-    " COUNT] = made state.headers[head + 2 * following + CURSOR] = 0": (
-        "two words of a block that this worker alone has"
-    ),
     "operators.pipeline.blocks.advancing keys: swap make_known(state, number, this, out)"
     " out[OPERATOR] = place -> out[OPERATOR] = place make_known(state, number, this, out)": (
         "other words of the worker's own"

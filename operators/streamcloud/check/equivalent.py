@@ -25,7 +25,4 @@ EQUIVALENT = {
     "operators.streamcloud.carriers.threads keep_all: drop thread.report(taken) -> pass": (
         "a number for who watches the run"
     ),
-    "operators.streamcloud.carriers.channels __init__: swap self._put = [0] * len(self._numbers)"
-    " self._came = self._stepped = 0 -> self._came = self._stepped = 0 self._put = [0] *"
-    " len(self._numbers)": "two attributes of an object that no other thread has yet",
 }

@@ -1,0 +1,59 @@
+"""Loops that take no step: the check ends with a failure that names the thread."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from operators.check import endless
+from operators.check.explore import Explorer
+from operators.check.scenario import Call, Failure, Scenario
+from operators.check.schedules import Turns
+from operators.core.atomics import RELAXED, load
+
+
+class State(NamedTuple):
+    words: np.ndarray
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    monkeypatch.setattr(endless, "SECONDS", 0.05)
+    before = signal.getsignal(signal.SIGVTALRM)
+    endless.watch()
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+def scenario(perform) -> Scenario:
+    calls = (Call("go"),), (Call("go"),)
+    return Scenario("loop", lambda: State(np.zeros(1, np.int64)), calls, perform)
+
+
+def once(state, call):
+    return load(state.words, 0, RELAXED)
+
+
+def test_a_loop_without_a_step_fails_and_names_the_thread(watched):
+    def perform(state, call):
+        while load(state.words, 0, RELAXED) == 0:
+            while True:
+                pass
+
+    explorer = Explorer(scenario(perform), "sc", [sys.modules[__name__]])
+    with pytest.raises(Failure, match="thread a has taken no step .* a loop without an end") as got:
+        explorer.run(Turns({}))
+    assert got.value.check == "progress" and got.value.schedule == "loop:sc:a1"
+
+
+def test_many_short_runs_and_what_runs_between_them_are_no_loop(watched):
+    explorer = Explorer(scenario(once), "sc", [sys.modules[__name__]])
+    for _ in range(300):
+        explorer.run(Turns({}))
+    # The machine is not installed here.
+    sum(range(20_000_000))
