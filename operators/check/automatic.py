@@ -368,8 +368,10 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     counted = Counter(each.ended for each in outcomes)
     judged = counted[KILLED] + counted[MISSED]
     share = f", {counted[KILLED] / judged:.0%} of those judged" if judged else ""
-    broke = f", {counted[BROKE]} without an answer" if counted[BROKE] else ""
+    ends = f"{counted[SAME]} equivalent, {counted[TIMED_OUT]} timed out"
+    if counted[BROKE]:
+        ends += f", {counted[BROKE]} without an answer"
     return (
         f"{len(outcomes)} automatic mutants: {counted[KILLED]} killed{share},"
-        f" {counted[MISSED]} missed, {counted[SAME]} equivalent, {counted[TIMED_OUT]} timed out{broke}"
+        f" {counted[MISSED]} missed, {ends}"
     )
