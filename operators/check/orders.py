@@ -208,7 +208,8 @@ _HEAD = """\
 Every atomic of the checked structures with an order above RELAXED, weakened by one step; ACQ_REL in
 both halves. *Needed by* is the check that fails without the order, or the reason why none does.
 *Together* is the order in one assignment that is weakened greedily, all sites of a module at once:
-two orders can each be superfluous and not both. A dash says that nobody has tried.
+two orders can each be superfluous and not both, while one that is needed alone is needed together
+with weaker ones as well. A dash says that nobody has tried.
 `operators/running` and each family's `run.py` do not run on the proving ground and are left out.
 [proving-ground.md](proving-ground.md) describes the checks.
 
@@ -261,9 +262,19 @@ def written_rows(text: str) -> Rows:
     return rows
 
 
+def _with_needed(rows: Rows) -> Rows:
+    """Return the rows with the common order of those that are needed alone, both halves of them."""
+    free = {key[:2] for key, (needed, _) in rows.items() if "(`" not in needed}
+    return {
+        key: (needed, key[1] if together == "-" and key[:2] not in free else together)
+        for key, (needed, together) in rows.items()
+    }
+
+
 def page(rows: Rows, every: Iterable[Site]) -> str:
     """Return docs/orders.md: a row for each site and weaker order, as far as `rows` has it."""
     keys = [_key(site, order) for site in every for order in site.weaker]
+    rows = _with_needed(rows)
     unknown = NOT_TRIED, "-"
     lines = [_COLUMNS, ("---",) * len(_COLUMNS), *((*k, *rows.get(k, unknown)) for k in keys)]
     needed = [rows.get(key, unknown)[0] for key in keys]

@@ -327,8 +327,9 @@ def ask_for_more(state, reader):
     """Tell the source of the reader's next tuple that the linked tuples are used up."""
     gate = state.gate
     head = gate.reading[reading_at(gate, reader) + HEAD]
-    # As in t_gate.get_next_ready_tuple; if another node is next by now, it is asked for later.
-    node = load(gate.nodes, link_at(gate, head, 0), ACQUIRE)
+    # RELAXED, as in t_gate.get_next_ready_tuple, and it is the node that was found there: each
+    # source has one behind the head, and links its next ones behind that.
+    node = load(gate.nodes, link_at(gate, head, 0), RELAXED)
     source = gate.nodes[node_at(gate, node) + SOURCE]
     seen = gate.reading[counts_at(gate, reader, source) + SEEN]
     # RELAXED: a hint. The slower of two readers may overwrite the faster one's request, which is

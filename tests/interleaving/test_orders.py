@@ -108,6 +108,19 @@ def test_a_page_shows_both_columns_and_the_reason_where_no_check_needs_an_order(
     assert written_rows(page(rows, [site, other])) == rows
 
 
+def test_an_order_that_is_needed_alone_is_needed_together_unless_its_other_half_is_free():
+    both = Site("operators.core.x", "f", "cas(words)", "ACQ_REL", 0, 1, 1, 8)
+    site = both._replace(call="load(words)", order="ACQUIRE")
+    needed = "result (`core/x`)"
+    rows = {
+        orders._key(site, "RELAXED"): (needed, "-"),
+        orders._key(both, "ACQUIRE"): (needed, "-"),
+        orders._key(both, "RELEASE"): (orders.NO_REASON, "-"),
+    }
+    together = [cells for _, cells in written_rows(page(rows, [site, both])).values()]
+    assert together == ["ACQUIRE", "-", "-"]
+
+
 def test_a_check_that_does_not_end_in_time_does_not_count_as_one_that_fails():
     site = Site("operators.core.x", "f", "load(words)", "ACQUIRE", 0, 1, 1, 8)
     rows = rows_of([Weakened(site, "RELAXED", "core/x", TIME)], {})
