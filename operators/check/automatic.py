@@ -12,9 +12,10 @@ kills says how much the checks notice:
 ``and``         ``and`` to ``or``, ``or`` to ``and``
 ``not``         a condition negated
 
-Marks, assertions, the making of a state, the functions that check invariants and those that make
-instructions are left alone. A mutant that no check can kill is *equivalent*; ``EQUIVALENT`` of
-``operators.<family>.check.equivalent`` names it with the reason.
+Marks, assertions, the making of a state, the functions that check invariants, those that refuse
+arguments and those that make instructions are left alone: threads do not run them. A mutant that no
+check can kill is *equivalent*; ``EQUIVALENT`` of ``operators.<family>.check.equivalent`` names it
+with the reason.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from functools import cache
 from itertools import zip_longest
 from typing import NamedTuple
 
+from operators.check.commuting import Functions, commute
 from operators.check.families import declared_in
 from operators.check.replaced import TIME, ask_all, modules, text_of
 
@@ -36,8 +38,6 @@ _COMPARE = {
 }  # fmt: skip
 # Functions around a structure, which threads do not run.
 LEFT_OUT = ("make_", "check_", "explain", "_check", "inspect", "footprint", "generate", "merge_ns")
-# Functions of numbers that reach no memory.
-_PURE = ("len", "min", "max", "abs", "int", "bool")
 KILLED, MISSED, TIMED_OUT, SAME = "killed", "missed", "timed out", "equivalent"
 # The checker itself broke; the other mutants are checked all the same.
 BROKE = "no answer"
@@ -92,6 +92,7 @@ class _Text:
 
     def __init__(self, module: str, text: str) -> None:
         self.module, self.text = module, text
+        self.functions = Functions(text)
         self._lines = [0]
         for line in text.splitlines(keepends=True):
             self._lines.append(self._lines[-1] + len(line))
@@ -128,7 +129,7 @@ def mutants_in(module: str, text: str) -> Iterator[Automatic]:
     every = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     compiled = {id(inner) for node in nodes if _is_compiled(node) for inner in ast.walk(node)}
     for node in every:
-        if id(node) not in compiled and not node.name.startswith(LEFT_OUT):
+        if not (id(node) in compiled or node.name.startswith(LEFT_OUT) or _refuses(node)):
             body = node.body[1:] if ast.get_docstring(node) else node.body
             for each in _of_block(source, node.name, body):
                 yield each._replace(number=seen[each.name])
@@ -141,12 +142,26 @@ def _is_compiled(node: ast.AST) -> bool:
     Programs run interpreted, without them.
     """
     if isinstance(node, ast.ClassDef):
-        made = (each for each in node.body if isinstance(each, ast.FunctionDef))
-        return any(arg.arg == "builder" for each in made for arg in each.args.args)
-    return isinstance(node, ast.FunctionDef) and any(
-        isinstance(each, ast.Call) and getattr(each.func, "id", "") == "compiled_as"
-        for each in node.decorator_list
-    )
+        return any(isinstance(each, ast.FunctionDef) and _is_compiled(each) for each in node.body)
+    return isinstance(node, ast.FunctionDef) and (
+        any(each.arg == "builder" for each in node.args.args)
+        or any(getattr(each.func, "id", "") == "compiled_as"
+               for each in node.decorator_list if isinstance(each, ast.Call))
+    )  # fmt: skip
+
+
+def _refuses(function: ast.FunctionDef) -> bool:
+    """Return whether a function refuses arguments: itself, not a function inside it."""
+    left: list[ast.AST] = list(function.body)
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.Raise) and "UsageError" in ast.unparse(node):
+            return True
+        if isinstance(node, ast.Expr) and ast.unparse(node).startswith("check_"):
+            return True
+        if not isinstance(node, ast.FunctionDef):
+            left += ast.iter_child_nodes(node)
+    return False
 
 
 def _of_block(source: _Text, function: str, block: Sequence[ast.stmt]) -> Iterator[Automatic]:
@@ -165,7 +180,7 @@ def _of_block(source: _Text, function: str, block: Sequence[ast.stmt]) -> Iterat
             if isinstance(statement, ast.If):
                 negated = f"not ({source.source(statement.test)})"
                 yield source.mutant(function, "not", statement.test, negated)
-        if following is not None and _can_swap(statement, following):
+        if following is not None and _can_swap(source.functions, statement, following):
             between = source.text[source.span(statement)[1] : source.span(following)[0]]
             swapped = source.source(following) + between + source.source(statement)
             yield source.mutant(function, "swap", statement, swapped, following)
@@ -200,103 +215,14 @@ def _acts(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "id", "") not in ("peek", "load")
 
 
-def _can_swap(one: ast.stmt, other: ast.stmt) -> bool:
+def _can_swap(functions: Functions, one: ast.stmt, other: ast.stmt) -> bool:
     simple = ast.Assign | ast.AugAssign | ast.Expr
     return (
         isinstance(one, simple) and isinstance(other, simple)
         and one.col_offset == other.col_offset
         and not _is_left_alone(other)
-        and not _commute(one, other)
+        and not commute(functions, one, other)
     )  # fmt: skip
-
-
-def _commute(one: ast.stmt, other: ast.stmt) -> bool:
-    """Return whether two statements surely do the same in either order.
-
-    They use other names than those the other one sets; and at most one of them reaches memory, or
-    both do by plain accesses alone, and neither writes what the other one may access.
-    """
-    (read, written), (read_too, written_too) = map(_names_of, (one, other))
-    if written & (read_too | written_too) or written_too & read:
-        return False
-    if not (_reaches_memory(one) and _reaches_memory(other)):
-        return True
-    here, there = _cells_of(one), _cells_of(other)
-    if here is None or there is None:
-        return False
-    return all(
-        _apart(cell, other_cell)
-        for cell, writes in here
-        for other_cell, writes_too in there
-        if writes or writes_too
-    )
-
-
-def _names_of(statement: ast.stmt) -> tuple[set[str], set[str]]:
-    """Return the names that a statement reads, and those that it sets."""
-    names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
-    written = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-    # ``x += 1`` has its name as one that is set alone.
-    return read | (written if isinstance(statement, ast.AugAssign) else set()), written
-
-
-def _reaches_memory(statement: ast.stmt) -> bool:
-    return any(
-        isinstance(node, ast.Call | ast.Subscript)
-        or (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
-        for node in ast.walk(statement)
-    )
-
-
-def _cells_of(statement: ast.stmt) -> list[tuple[tuple[str, ast.expr], bool]] | None:
-    """Return the elements and attributes that a statement accesses, and whether it writes them.
-
-    None, if it reaches memory in another way as well.
-    """
-    found = []
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Subscript):
-            cell = node.value, node.slice
-        elif isinstance(node, ast.Attribute):
-            cell = ast.Name(f".{node.attr}"), ast.Constant(0)
-        elif isinstance(node, ast.Call):
-            called = getattr(node.func, "id", "")
-            if called not in ("peek", "poke", *_PURE):
-                return None
-            if called in _PURE:
-                continue
-            cell = node.args[0], node.args[1]
-        else:
-            continue
-        writes = isinstance(getattr(node, "ctx", None), ast.Store)
-        writes = writes or isinstance(node, ast.Call) and node.func.id == "poke"
-        found.append(((ast.unparse(cell[0]), cell[1]), writes))
-        if writes and isinstance(statement, ast.AugAssign):
-            found.append((found[-1][0], False))
-    return found
-
-
-def _apart(one: tuple[str, ast.expr], other: tuple[str, ast.expr]) -> bool:
-    """Return whether two elements surely are not the same.
-
-    Arrays have no words in common, and fields of a record, ``at + FIELD``, no words either.
-    """
-    if one[0] != other[0]:
-        return True
-    (base, field), (other_base, other_field) = map(_field_of, (one[1], other[1]))
-    return base == other_base and field != other_field
-
-
-def _field_of(index: ast.expr) -> tuple[str, str]:
-    """Return an index as its base and a sum of constants."""
-    if all(name.id.isupper() for name in ast.walk(index) if isinstance(name, ast.Name)):
-        return "", ast.unparse(index)
-    if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
-        base, field = _field_of(index.right)
-        if not base:
-            return ast.unparse(index.left), field
-    return ast.unparse(index), ""
 
 
 def _of_expressions(source: _Text, function: str, root: ast.AST) -> Iterator[Automatic]:

@@ -58,6 +58,22 @@ class _Elements:
 '''
 
 
+HELPERS = """\
+from operators.core.atomics import load
+
+
+def place_of(state, word):
+    return state.first[0] + word
+
+
+def kept(state, word):
+    state[0] = place_of(state, word)
+    return load(state, 0, RELAXED)
+
+
+"""
+
+
 def test_faults_are_of_every_kind_and_leave_marks_and_assertions_alone():
     found = list(mutants_in("m", TEXT))
     assert {each.function for each in found} == {"push"}
@@ -80,6 +96,14 @@ def test_faults_are_of_every_kind_and_leave_marks_and_assertions_alone():
 def test_a_condition_of_a_mark_alone_is_left_alone(statements, count):
     found = list(mutants_in("m", f"def push(state, word):\n    {statements}\n"))
     assert len(found) == count, [each.name for each in found]
+
+
+def test_functions_that_refuse_arguments_are_left_alone_and_those_inside_them_are_not():
+    refusing = "def made(n):\n    if n < 1:\n        raise UsageError('one')\n"
+    text = f"{refusing}    def step(m):\n        return m + 1\n"
+    assert {each.function for each in mutants_in("m", text)} == {"step"}
+    assert not list(mutants_in("m", "def made(n):\n    check_room(n)\n    n = 0\n"))
+    assert list(mutants_in("m", "def made(n):\n    n = 0\n    raise ValueError\n"))
 
 
 def test_reasons_are_of_faults_that_are_there():
@@ -130,11 +154,14 @@ def test_two_statements_are_swapped_with_their_indentation():
         ("self.x = 1\n    self.y = self.x", 1),
         ("self.x += 1\n    self.x = word", 1),
         ("self.x = 1\n    self.f()", 1),
+        ("x = place_of(state, 0)\n    y = place_of(self, 1)", 0),
+        ("x = place_of(state, 0)\n    y = kept(self, 1)", 1),
+        ("x = place_of(state, 0)\n    state[word] = 1", 1),
     ],
 )
 def test_statements_that_surely_commute_are_not_swapped(statements, count):
-    found = mutants_in("m", f"def push(state, word, self):\n    {statements}\n")
-    assert sum(each.kind == "swap" for each in found) == count
+    found = mutants_in("m", f"{HELPERS}def push(state, word, self):\n    {statements}\n")
+    assert sum(each.kind == "swap" and each.function == "push" for each in found) == count
 
 
 def test_no_two_faults_have_the_same_name():

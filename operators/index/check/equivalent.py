@@ -19,10 +19,6 @@ EQUIVALENT = {
         "the last key of the left half stays until the next line pads it"
     ),
     _B + "insert_entry: constant 1 -> 0": "behind the last separator lies padding above all keys",
-    "operators.index.immutable_tree descend: swap fan_out = fan_out_of(trees.kind)"
-    " words = own(slot) -> words = own(slot) fan_out = fan_out_of(trees.kind)": (
-        "both only compute a number"
-    ),
     _BW + "updates go_to_node: drop node = NO_NODE -> pass": (
         "where no descent sets the node, the search that follows does"
     ),
@@ -34,9 +30,6 @@ EQUIVALENT = {
     " peek(words, begin + RIGHT)) -> make_known(tree, right, block, level, count - half,"
     " peek(words, begin + RIGHT)) put_bound(tree, target + HIGH, peek(words, begin + HIGH),"
     " low_word(tree, begin + HIGH))": "only the swap behind both makes the block known",
-    _OLC + "changes attempt_remove: swap links = links_of(forest, leaf)"
-    " count = peek(forest.counts, leaf) -> count = peek(forest.counts, leaf)"
-    " links = links_of(forest, leaf)": "the first only computes a number",
     _PIM + "parallel_merge swap: drop tree.words[MOST_NODES] = nodes_taken(tree) -> pass": (
         "a figure for the report of a run"
     ),
@@ -52,19 +45,10 @@ EQUIVALENT = {
     " ask_for(fresh, root) -> ask_for(fresh, root) poke(places, place + LEAF, root)": (
         "the second only prefetches"
     ),
-    "operators.index.forest insert_at: swap links = links_of(forest, node)"
-    " count = peek(forest.counts, node) -> count = peek(forest.counts, node)"
-    " links = links_of(forest, node)": "the first only computes a number",
     _PIM + "tree insert: swap sequence = note_inserted(words, position) subindex ="
     " descend(state.stable, words[SLOT], 0, 0, words[DEPTH], key) -> subindex ="
     " descend(state.stable, words[SLOT], 0, 0, words[DEPTH], key) sequence ="
     " note_inserted(words, position)": "the search reads none of the words that are noted",
-    _B + "merge_children: swap from_links = links_of(forest, right)"
-    " to_links = links_of(forest, left) + count -> to_links = links_of(forest, left) + count"
-    " from_links = links_of(forest, right)": "both only compute a number",
-    _BW + "chain walk_inner: swap right, bound = peek(tree.words, link_at(tree, at)), place"
-    " last = min(last, offset_of(meta)) -> last = min(last, offset_of(meta))"
-    " right, bound = peek(tree.words, link_at(tree, at)), place": "the second computes a number",
     _BW + "changes consolidate: compare count <= small_limit(tree, level) -> count <"
     " small_limit(tree, level)": "a node is merged one entry later, and no search can tell",
     _BW + "updates end_goal: swap poke(own, OWED, NO_NODE) head = look(tree, owed) -> head ="
