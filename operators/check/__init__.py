@@ -17,7 +17,7 @@ loads read old ones.
 ``dpor``                  the next schedule: bounded partial-order reduction
 ``pct``                   random schedules: with a stated chance to find a bug, and random walks
 ``shorten``               a failing random schedule, reduced to the switches that it takes
-``endless``               loops that take no step
+``endless``               loops that take no step; ``apart`` for what runs without a machine
 ``progress``              the graph of states: which threads progress when others are stopped
 ``judge``                 the conditions on a run; ``linearizability`` for the answers
 ``scenario``              the checked programs: a few threads on one structure

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 
+from operators.check.apart import apart
 from operators.check.dpor import Path
 from operators.check.judge import Judge
 from operators.check.machine import Machine
@@ -87,7 +88,8 @@ class Explorer:
     ) -> None:
         self.scenario, self.memory = scenario, memory
         try:
-            self.machine = make_machine(scenario, memory, modules)
+            with apart("the making of the program"):
+                self.machine = make_machine(scenario, memory, modules)
         except Exception as error:
             raise cannot_begin(error, _spelled(scenario)) from error
         self.judge = Judge(scenario, memory != "sc")

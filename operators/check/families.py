@@ -29,6 +29,7 @@ from functools import cache
 from pathlib import Path
 
 from operators import registry
+from operators.check.apart import apart
 from operators.check.mutants import Mutant, spec_of
 from operators.check.scenario import Scenario, cannot_begin
 from operators.contract import UsageError, Variant
@@ -60,7 +61,8 @@ def scenarios(variant: Variant) -> list[Scenario]:
     """
     places = _places(variant)
     try:
-        found = sorted(_made(variant, places), key=lambda scenario: scenario.deep)
+        with apart("the making of the programs"):
+            found = sorted(_made(variant, places), key=lambda scenario: scenario.deep)
     except Exception as error:
         raise cannot_begin(error) from error
     if not found or found[0].deep:

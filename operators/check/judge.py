@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
+from operators.check.apart import apart
 from operators.check.assertions import Assertions
 from operators.check.history import HistoryOperation
 from operators.check.linearizability import explain, find_order, find_order_after
@@ -143,7 +144,10 @@ class Judge:
                 if function is None:
                     continue
                 try:
-                    function(*arguments)
+                    with apart("the draining of the structure"):
+                        function(*arguments)
+                except Failure:
+                    raise
                 except AssertionError as error:
                     raise Failure(check, str(error) or "an assertion without words") from error
                 except Exception as error:

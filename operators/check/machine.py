@@ -68,12 +68,15 @@ class Machine(Clocks, Draws, Doors):
         Marks passed in this run.
     runs : int
         Runs so far, the present one among them.
+    running : bool
+        Whether threads run, and not, say, their judge.
     on_rest : callable, optional
         Called with the machine whenever a call ends and no other thread is inside one.
     """
 
     on_rest: Callable[[Machine], None] | None = None
     runs = 0
+    running = False
 
     def __init__(self, scenario: Scenario, modules: Sequence[Any] = ()) -> None:
         self.scenario = scenario
@@ -92,6 +95,7 @@ class Machine(Clocks, Draws, Doors):
     def begin(self) -> None:
         """Go back to the first state."""
         self.runs += 1
+        self.running = False
         for words in self.words:
             words.begin()
         for each in self.kept:
@@ -126,6 +130,7 @@ class Machine(Clocks, Draws, Doors):
         """
         self.plan = plan
         self.begin()
+        self.running = True
         self._main = greenlet.getcurrent()
         self.threads = [
             greenlet.greenlet(lambda t=thread: self._body(t), self._main)
@@ -140,6 +145,7 @@ class Machine(Clocks, Draws, Doors):
         self.decide_at = plan.begin()
         while self.alive:
             self._resume(self.choose(self.thread))
+        self.running = False
 
     def _body(self, thread: int) -> None:
         scenario, state = self.scenario, self.state

@@ -138,7 +138,7 @@ def sites(variant: str | None = None) -> list[Site]:
 
 @cache
 def reasons() -> Mapping[str, str]:
-    """Return by the name of a site why no program can need the order."""
+    """Return by the name of a site why no program needs the order."""
     return declared_in("orders", "ORDERS")
 
 

@@ -46,3 +46,19 @@ def test_no_bound_is_below_that_of_the_tests(each):
     assert all(plain.preemptions[memory] >= most for memory, most in share.preemptions.items())
     assert plain.random >= share.random and plain.states >= share.states
     assert plain.graphs >= share.graphs and plain.schedules >= share.schedules
+
+
+def test_a_search_for_one_failure_looks_at_all_programs_before_it_explores_the_first(monkeypatch):
+    ring = registry.variant("core", "spsc-ring")
+    *others, last = [s for s in scenarios(ring) if not s.deep]
+
+    def fails(state, history):
+        raise AssertionError("at last")
+
+    failing = [*others, replace(last, finish=fails)]
+    monkeypatch.setattr(suite, "scenarios", lambda variant: failing)
+    said = []
+    report = check_variant(ring, TINY, said.append, first_only=True)
+    assert [(f.scenario, f.check) for f in report.findings] == [(last.name, "result")]
+    assert said == [f"{each.name}: a first look" for each in failing]
+    assert report.schedules == 0

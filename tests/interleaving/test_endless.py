@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +50,31 @@ def test_a_loop_without_a_step_fails_and_names_the_thread(watched):
     with pytest.raises(Failure, match="thread a has taken no step .* a loop without an end") as got:
         explorer.run(Turns({}))
     assert got.value.check == "progress" and got.value.schedule == "loop:sc:a1"
+
+
+def test_a_judge_that_drains_without_an_end_fails(watched):
+    def finish(state, history):
+        while True:
+            pass
+
+    judged = replace(scenario(once), finish=finish)
+    with pytest.raises(Failure, match="the draining of the structure has not ended"):
+        Explorer(judged, "sc", [sys.modules[__name__]]).run(Turns({}))
+
+
+def test_a_program_whose_making_does_not_end_fails(watched):
+    def make():
+        while True:
+            pass
+
+    with pytest.raises(Failure, match="the making of the program has not ended in 0.2 s"):
+        Explorer(replace(scenario(once), make=make))
+
+
+def test_a_long_search_for_an_order_is_no_loop(watched):
+    explorer = Explorer(scenario(once), "sc", [sys.modules[__name__]])
+    explorer.judge.judge = lambda machine: sum(range(20_000_000))
+    explorer.run(Turns({}))
 
 
 def test_many_short_runs_and_what_runs_between_them_are_no_loop(watched):
