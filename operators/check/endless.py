@@ -13,7 +13,7 @@ from types import FrameType
 from operators.check.apart import Apart
 from operators.check.binding import Doors
 from operators.check.machine import Machine
-from operators.check.scenario import Failure
+from operators.check.scenario import EndlessLoop
 
 # Of processor time: a step takes microseconds, with the plain code behind it seldom milliseconds.
 SECONDS = 3.0
@@ -38,14 +38,13 @@ class _Watch:
         self._met = self._met + 1 if now == self._last else 0
         self._last = now
         if runs and self._met:
-            raise Failure(
-                "progress",
+            raise EndlessLoop(
                 f"thread {machine.name(machine.thread)} has taken no step for {SECONDS:g} s of"
-                f" processor time, after step {machine.steps}: a loop without an end",
+                f" processor time, after step {machine.steps}: a loop without an end"
             )
         if not runs and self._met == LOOKS:
             spent = f"{LOOKS * SECONDS:g} s of processor time"
-            raise Failure("progress", f"{Apart.what} has not ended in {spent}")
+            raise EndlessLoop(f"{Apart.what} has not ended in {spent}")
 
 
 def watch() -> None:

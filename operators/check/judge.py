@@ -13,7 +13,7 @@ from operators.check.assertions import Assertions
 from operators.check.history import HistoryOperation
 from operators.check.linearizability import explain, find_order, find_order_after
 from operators.check.machine import Machine
-from operators.check.scenario import Failure, Scenario, Specification, first_word
+from operators.check.scenario import EndlessLoop, Failure, Scenario, Specification, first_word
 from operators.check.shared_memory import THREAD_MASK, digest_of, settle
 from operators.check.weak_memory import WeakMachine
 
@@ -146,7 +146,7 @@ class Judge:
                 try:
                     with apart("the draining of the structure"):
                         function(*arguments)
-                except Failure:
+                except EndlessLoop:
                     raise
                 except AssertionError as error:
                     raise Failure(check, str(error) or "an assertion without words") from error

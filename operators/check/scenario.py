@@ -156,6 +156,13 @@ class Failure(Exception):
         self.check, self.message, self.schedule = check, message, schedule
 
 
+class EndlessLoop(Failure):
+    """A loop that takes no step. A run that meets it takes seconds, and is not tried again."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("progress", message)
+
+
 class DoesNotFit(Failure):
     """A schedule that no run of the scenario can follow."""
 

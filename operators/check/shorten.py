@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from operators.check.explore import Explorer
-from operators.check.scenario import DoesNotFit, Failure
+from operators.check.scenario import DoesNotFit, EndlessLoop, Failure
 from operators.check.schedules import Schedule, Turns, parse_schedule
 
 # Schedules that are tried; each is a run.
@@ -26,12 +26,16 @@ Draws = dict[tuple[int, int], list[int]]
 def shorten(explorer: Explorer, failure: Failure) -> Failure:
     """Return the failure of a schedule with as few blocks and draws as are needed.
 
+    A loop without an end is returned as it is: each try would take seconds.
+
     Parameters
     ----------
     explorer : Explorer
         The one that met the failure; the tally does not change, since the runs fail.
     failure : Failure
     """
+    if isinstance(failure, EndlessLoop):
+        return failure
     schedule = parse_schedule(failure.schedule)
     blocks = _blocks_of(schedule)
     draws = _draws_of(schedule, blocks)

@@ -12,8 +12,9 @@ import pytest
 
 from operators.check import endless
 from operators.check.explore import Explorer
-from operators.check.scenario import Call, Failure, Scenario
+from operators.check.scenario import Call, EndlessLoop, Failure, Scenario
 from operators.check.schedules import Turns
+from operators.check.shorten import shorten
 from operators.core.atomics import RELAXED, load
 
 
@@ -58,8 +59,10 @@ def test_a_judge_that_drains_without_an_end_fails(watched):
             pass
 
     judged = replace(scenario(once), finish=finish)
-    with pytest.raises(Failure, match="the draining of the structure has not ended"):
-        Explorer(judged, "sc", [sys.modules[__name__]]).run(Turns({}))
+    explorer = Explorer(judged, "sc", [sys.modules[__name__]])
+    with pytest.raises(EndlessLoop, match="the draining of the structure has not ended") as got:
+        explorer.run(Turns({}))
+    assert got.value.schedule and shorten(explorer, got.value) is got.value
 
 
 def test_a_program_whose_making_does_not_end_fails(watched):
