@@ -1,6 +1,8 @@
 """Of modules that the nearest structure hardly reaches, the one that reaches most of them."""
 
 ASKED = {
+    # The gates of the nearest aggregates have one reader and do not read its number.
+    "operators.aggregation.one_output_thread": "aggregation/tumlsc",
     # It fills cells from shared windows, which no other aggregate does.
     "operators.aggregation.cells": "aggregation/wiml-panes",
 }

@@ -9,4 +9,31 @@ EQUIVALENT = {
     "operators.aggregation.w_hive node_height: not number - hive.nodes[node_at(hive,"
     " tallest_before) + NUMBER] >= TALL_EVERY -> not (number - hive.nodes[node_at(hive,"
     " tallest_before) + NUMBER] >= TALL_EVERY)": "heights only decide how long a search takes",
+    "operators.aggregation.update_output update_active: swap"
+    " end_at = slot_address(windows, home, windows.count_of_places)"
+    " at = slot_address(windows, home, control[FIRST_PLACE]) ->"
+    " at = slot_address(windows, home, control[FIRST_PLACE])"
+    " end_at = slot_address(windows, home, windows.count_of_places)": "both only compute a number",
+    "operators.aggregation.w_hive let_go: drop poison(hive.nodes, node + NUMBER, 1) -> pass": (
+        "nobody reads the number of a node that was given back, and poison is never compiled"
+    ),
+    "operators.aggregation.wiml_panes process: swap windows.control[NEWEST] = pane"
+    " step_past(hive, place) -> step_past(hive, place) windows.control[NEWEST] = pane": (
+        "the first is a word that only this thread reads"
+    ),
+    "operators.aggregation.wiml_panes process: swap let_go(hive) # Before the list is read (2)."
+    " passed = slowest(hive) -> passed = slowest(hive) # Before the list is read (2)."
+    " let_go(hive)": (
+        "what is let go lies behind the read head, and no other thread's word depends on it"
+    ),
+    "operators.aggregation.private_panes go_on_to: drop"
+    " state.own[own + BOUNDARY] = end_of_pane(state.windows, pane) -> pass": (
+        "each tuple computes its pane then, and finds it begun"
+    ),
+    "operators.aggregation.private_panes process: drop"
+    " let_go_panes(state, begin_pane(windows)) -> pass": (
+        "only a stream's first pane can be empty, and its header never takes the last room"
+    ),
+    "operators.aggregation.wiml_panes move_pane: compare winsets.sums > 1 ->"
+    " winsets.sums >= 1": "a cell of one word leaves out the second one",
 }
