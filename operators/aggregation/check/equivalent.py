@@ -6,9 +6,11 @@ EQUIVALENT = {
     " slot = (slot + 1) & windows.slot_mask": "it looks at the first slot twice",
     "operators.aggregation.window_functions extreme_shared: compare value < kept -> value <="
     " kept": "an equal value is written over itself",
-    "operators.aggregation.w_hive node_height: not number - hive.nodes[node_at(hive,"
-    " tallest_before) + NUMBER] >= TALL_EVERY -> not (number - hive.nodes[node_at(hive,"
-    " tallest_before) + NUMBER] >= TALL_EVERY)": "heights only decide how long a search takes",
+    "operators.aggregation.w_hive node_height: compare"
+    " number - hive.nodes[node_at(hive, tallest_before) + NUMBER] >= TALL_EVERY ->"
+    " number - hive.nodes[node_at(hive, tallest_before) + NUMBER] > TALL_EVERY": (
+        "one more winset may be short, for which there still is a table"
+    ),
     "operators.aggregation.update_output update_active: swap"
     " end_at = slot_address(windows, home, windows.count_of_places)"
     " at = slot_address(windows, home, control[FIRST_PLACE]) ->"

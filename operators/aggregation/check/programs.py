@@ -119,6 +119,12 @@ OF_OUTPUT = (
     A_CALL_EACH,
 )
 
+# More winsets than there are tables, each output before the next is made. Between two of them one
+# is left out: only the rule that one is tall now and then lets the insertion head follow.
+_MANY_WINSETS = (
+    *closes(1),
+    *sum(((*adds(0, (t, 1)), *processes(3)) for t in range(0, 48, 4)), ()),
+)
 _EACH_WINSET = sum(((*adds(0, (t, 0)), *adds(1, (t, 0))) for t in range(0, 10, 2)), ())
 _GOING_ROUND = (*closes(1), *adds(0, (0, 1), (2, 1)), *processes(1), *adds(0, (4, 2)))
 _HIVE = "winsets_ahead"
@@ -162,6 +168,15 @@ OF_INPUT = (
         _GOING_ROUND,
         retry=True,
         needs="panes_ahead",
+    ),
+    # Tables that were never given back would be used up here.
+    AggregationProgram(
+        "tables-again",
+        (adds(0, (48, 1)), processes(1)),
+        _MANY_WINSETS,
+        levels=4,
+        schedules=1,
+        needs=_HIVE,
     ),
     AggregationProgram(
         "all-three",
