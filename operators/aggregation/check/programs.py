@@ -38,6 +38,8 @@ class AggregationProgram(NamedTuple):
         Arguments of the plan.
     ahead, levels, winsets_ahead, panes_ahead : int
         The arguments of the state, where it has such a parameter.
+    rows_kept : int
+        Rows that are kept until they are taken; 0 to compare the digest alone.
     needs : str
         A parameter without which the program adds nothing to the others.
     retry : bool
@@ -58,6 +60,7 @@ class AggregationProgram(NamedTuple):
     levels: int = 1
     winsets_ahead: int = 1
     panes_ahead: int = 2
+    rows_kept: int = ROWS_KEPT
     needs: str = ""
     retry: bool = False
     deep: bool = False
@@ -65,7 +68,9 @@ class AggregationProgram(NamedTuple):
 
     def plan(self) -> AggregationPlan:
         """Return the plan of the query."""
-        return make_plan(self.function, self.size, self.advance, self.keys, ROWS_KEPT, WINSETS_KEPT)
+        return make_plan(
+            self.function, self.size, self.advance, self.keys, self.rows_kept, WINSETS_KEPT
+        )
 
 
 # --- the programs --------------------------------------------------------------------------------
@@ -117,6 +122,25 @@ OF_OUTPUT = (
         function="sum",
     ),
     A_CALL_EACH,
+    # Two windows are left at the end of the streams, and there is room for the rows of one.
+    AggregationProgram(
+        "no-room-at-the-end",
+        ((*adds(0, (2, 1), (3, 2)), *closes(0)), processes(6)),
+        (*adds(0, (0, 0), (1, 3)), *closes(1)),
+        size=4,
+        rows_kept=KEYS,
+        schedules=20,
+    ),
+    # Two keys of which one has to go on to the next slot of a table; only the digest is kept.
+    AggregationProgram(
+        "digest-of-one-slot",
+        ((*adds(0, (1, ONE_BUCKET[1]), (4, 1)), *closes(0)), processes(6)),
+        (*adds(0, (0, ONE_BUCKET[0])), *closes(1)),
+        size=3,
+        keys=KEYS_IN_BUCKETS,
+        rows_kept=0,
+        schedules=20,
+    ),
 )
 
 # More winsets than there are tables, each output before the next is made. Between two of them one
