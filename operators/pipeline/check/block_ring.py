@@ -42,9 +42,10 @@ from operators.pipeline.blocks.state import (
 from operators.pipeline.blocks.turns import make_work_in_blocks
 from operators.pipeline.check import block_dimensions, ring_alone
 from operators.pipeline.check.block_dimensions import BlockProgram, turns
+from operators.pipeline.check.judged import SOON_NS, check_times, sink_of
 from operators.pipeline.declare import PARTITIONED, STATEFUL, STATELESS, Operator, Pipeline
 from operators.pipeline.reference import run_serially
-from operators.pipeline.state import COUNT, PACE_WORDS, Pace
+from operators.pipeline.state import COUNT, MARKERS
 from operators.running.control import block as control_words_of
 from operators.running.control import make_control
 
@@ -57,6 +58,8 @@ BY_THE_FIRST = Schedule(0, slice_ns=1_000, window_ns=100_000)
 TOO_EARLY = -99
 # Each turn is repeated until the end.
 AT_END = {"retry": frozenset({READY, NOT_READY}), "goes_on": frozenset({READY})}
+# Times are among the words: no graph of all states would come to an end.
+TIMED = {"timed": True, "graph": False, "schedules": 20}
 # Of an exploration: a turn through a whole pipeline has some fifty steps.
 SCHEDULES = 300
 
@@ -188,6 +191,9 @@ def scenarios(variant: Variant) -> list[Scenario]:
         # In the middle: some programs get a graph of all states, and the others are too large.
         _opening(variant),
         *ring_alone.alone(variant),
+        # Markers are timed, and the source has a pace: a block has one marker, two or none.
+        on("marked", LONG, (2, 5, 1), one, block=2, marker_every=1, **TIMED),
+        on("marked-by-two", ORDERED, (2, 5, 1), one, block=1, marker_every=2, **TIMED),
         on("one-slot", ORDERED, (1, 2), two, block=1, in_flight=1),
         on("parts", IN_PARTS, (1, 2), one, block=1, parts=2),
         on("parts-of-two", IN_PARTS, (1, 2, 3), one, block=2, parts=2),
@@ -281,16 +287,20 @@ def _scenario(
     schedulers: Sequence[Callable[..., int]] = (),
     taken: int = 0,
     total: int = 0,
+    marker_every: int = 0,
+    timed: bool = False,
     schedules: float = SCHEDULES,
     **more: Any,
 ) -> Scenario:
     """Return workers on a pipeline, from the start or after turns that one has `taken`.
 
     Below 0, `taken` is the number of turns that are left to one worker. Of `total` records those
-    behind the last are the first ones again; all are as many as they are where it is 0.
+    behind the last are the first ones again; all are as many as they are where it is 0. Where
+    `marker_every` is 0, no marker is sent.
     """
     records = np.array(numbers, dtype=np.int64).reshape(-1, 1)
     total = total or len(records)
+    marker_every = marker_every or total + 1
     scattered = _scattered(pipeline, parts)
     work = make_work_in_blocks(pipeline, segments_of(pipeline, scattered), schedulers)
     wanted = [word for (word,) in run_serially(pipeline, np.resize(records, (total, 1)))]
@@ -308,6 +318,8 @@ def _scenario(
         ends=ends,
         schedule=BY_THE_FIRST if schedulers else BY_THE_WALK,
         room_words=room_words,
+        marker_every=marker_every,
+        timed=timed,
     )
 
     def make() -> _Bench:
@@ -336,8 +348,13 @@ def _scenario(
         workers = cycle(range(WORKERS if schedulers else 1))
         for status in until(END, lambda: turn(bench, next(workers))):
             assert status in (READY, NOT_READY), f"a turn answered {status}"
-        found = _kept(bench, bench.state.sink.words[COUNT])
+        sink = bench.state.sink
+        found = _kept(bench, sink.words[COUNT])
         assert found == wanted, f"put out were {found}, and a serial run puts out {wanted}"
+        markers = sink.words[MARKERS]
+        assert markers == total // marker_every, f"{markers} markers came of {total} records"
+        if timed:
+            check_times(sink)
 
     return Scenario(
         name=name,
@@ -362,18 +379,22 @@ def _kept(bench: _Bench, count: int) -> list[int]:
     return [bench.state.sink.kept[place] for place in range(count)]
 
 
-def _beginning(pipeline: Pipeline, records: np.ndarray, total: int, **settings: Any) -> _Bench:
+def _beginning(
+    pipeline: Pipeline, records: np.ndarray, total: int, *, timed: bool, **settings: Any
+) -> _Bench:
     """Return a run of which no turn has been taken."""
     state = make_blocks_state(
         pipeline,
         records,
         total,
         workers=WORKERS,
-        marker_every=total + 1,
         kept_words=MOST_OUTPUTS,
+        period_ns=SOON_NS if timed else 0.0,
         **settings,
     )
-    return _Bench(_with_names(state), make_control(WORKERS), aligned_words(WORKERS * OUT_WORDS))
+    return _Bench(
+        _with_names(state, timed), make_control(WORKERS), aligned_words(WORKERS * OUT_WORDS)
+    )
 
 
 def _turns_to_the_end(bench: _Bench, turn: Callable[[_Bench, int], int]) -> int:
@@ -381,18 +402,12 @@ def _turns_to_the_end(bench: _Bench, turn: Callable[[_Bench, int], int]) -> int:
     return sum(1 for _ in until(END, lambda: turn(bench, 0)))
 
 
-def _with_names(state: BlocksState) -> BlocksState:
+def _with_names(state: BlocksState, timed: bool) -> BlocksState:
     """Return a state in which every array is in a field of its own, and short."""
-    nothing = aligned_words(1)
-    sink = state.sink._replace(
-        latencies=nothing,
-        due_latencies=nothing.copy(),
-        pace=Pace(aligned_words(PACE_WORDS), 0.0),
-    )
     return state._replace(
         operators=_named("Operators", state.operators),
         segments=_named("Segments", state.segments),
-        sink=sink,
+        sink=sink_of(state.sink, timed),
     )
 
 

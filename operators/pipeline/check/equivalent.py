@@ -43,4 +43,28 @@ EQUIVALENT = {
     "operators.pipeline.blocks.turns _make_ordered: swap advance = make_advance(advancing,"
     " segment) pass_on = make_pass_on(segment, True, last) -> pass_on = make_pass_on(segment,"
     " True, last) advance = make_advance(advancing, segment)": ("each only makes a function"),
+    "operators.pipeline.state records_due: one int(passed / period_ns) + 1 -> int(passed /"
+    " period_ns)": "a source at a pace sends each record a period later: a time",
+    "operators.pipeline.runtime run_slice: drop leave(stage, worklist, worker) -> pass": (
+        "who was given no tuple holds nothing, who has a slice behind has left, and after a"
+        " stop nobody goes on"
+    ),
+    "operators.pipeline.blocks.turns work_in_blocks: constant 0 -> 1 (2)": (
+        "from which end a worker begins to look: the outputs are the same"
+    ),
+    "operators.pipeline.blocks.scattering divide: swap out[INDEX] = index begin ="
+    " first_word(state, number, index) -> begin = first_word(state, number, index) out[INDEX]"
+    " = index": "two words of the worker's own, one of them for messages",
+    "operators.pipeline.blocks.turns fill: compare (begin + records) // state.marker_every >"
+    " begin // state.marker_every -> (begin + records) // state.marker_every >= begin //"
+    " state.marker_every": (
+        "a block with no marker has a time then, and is finished with none all the same"
+    ),
+    "operators.pipeline.blocks.noting end_timing: constant 0 -> 1": "a time that is only reported",
+    "operators.pipeline.blocks.turns work: constant 1 -> 0 (2)": (
+        "how many blocks a turn takes: the outputs are the same"
+    ),
+    "operators.pipeline.blocks.scheduled to_open: swap fed = load(state.words, FED, RELAXED)"
+    " known = opened(state.ring) -> known = opened(state.ring) fed = load(state.words, FED,"
+    " RELAXED)": "two hints to a scheduler, each of which may be out of date",
 }

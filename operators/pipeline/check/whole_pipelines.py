@@ -26,11 +26,17 @@ from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario, until
 from operators.contract import END, NOT_READY, READY, Variant
 from operators.core.atomics import RELAXED, load, store
-from operators.core.histogram import Histogram
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.pipeline.board import NOBODY, SCHEDULABLE, look
 from operators.pipeline.check import dimensions
+from operators.pipeline.check.judged import (
+    SOON_NS,
+    check_counts,
+    check_left,
+    check_times,
+    sink_of,
+)
 from operators.pipeline.check.row_functions import (
     KEYS,
     WORDS,
@@ -92,11 +98,16 @@ DOUBLES_BY_KEY = _partitioned("double by key", doubled)
 WITH_KEYS = Operator("count by a key", PARTITIONED, counted, WORDS, most=2, key=key_itself,
                      keys=KEYS, row_words=1)  # fmt: skip
 FLUSHES_BY_KEY = _partitioned("count by key and flush", counted, flush=emptied)
+IN_A_TABLE = Operator("count in a table", PARTITIONED, counted, WORDS, most=2, key=key_itself,
+                      keys=KEYS, row_words=1, table_rows=2)  # fmt: skip
 
 SAME_KEY = ((0, 2), (0, 4), (2, 6))
 BOTH_KEYS = ((0, 2), (1, 4), (1, 6))
 WRONG_KEY = ((0, 2), (KEYS, 4))
 ONE_DROPPED = ((0, 2), (1, 3), (1, 6))
+# Two of one partition that begin to look at the last row of the table, and one of the other: the
+# three have no room in the table of one partition.
+THREE_KEYS = ((10, 2), (11, 4), (2, 6), (11, 8))
 
 
 class _Run(NamedTuple):
@@ -123,6 +134,9 @@ def whole_pipelines(variant: Variant) -> list[Scenario]:
         pipeline("no-such-key", (COUNTS, WITH_KEYS), WRONG_KEY, failing=NO_SUCH_KEY),
         # The marker of a record that is dropped goes on alone.
         pipeline("marked", (FILTER, BY_KEY), ONE_DROPPED, marker_every=1),
+        # Markers are timed, a source has a pace, and a slice has time for no tuple.
+        pipeline("timed", (FILTER, BY_KEY), ONE_DROPPED, marker_every=1, timed=True, graph=False),
+        pipeline("in-a-table", (FILTER, IN_A_TABLE), THREE_KEYS, graph=False),
         pipeline("partitioned-twice", (BY_KEY, BY_KEY), SAME_KEY, IN_PARTITIONS),
         pipeline("no-room-for-two", (DOUBLES, BY_KEY), BOTH_KEYS[:2], SHARED),
         pipeline("no-room-lock-based", (DOUBLES_BY_KEY, COUNTS), SAME_KEY[:2], HYBRID, LOCK_BASED),
@@ -157,7 +171,9 @@ def _derived(variant: Variant, program: dimensions.WholePipeline) -> Scenario:
 
 
 def _expected(pipeline: Pipeline, records: np.ndarray, setting: Setting) -> list[int]:
-    """Return the outputs of a serial run."""
+    """Return the outputs of a serial run, whose one table has the rows of all partitions."""
+    whole = (each._replace(table_rows=each.table_rows * KEYS) for each in pipeline.operators)
+    pipeline = pipeline._replace(operators=tuple(whole))
     state = _state(pipeline, records, setting, workers=1)
     status = make_run_serially(pipeline)(serial_state_of(state))
     assert status == 0, f"the serial run failed with {status}"
@@ -171,16 +187,15 @@ def _state(
     workers: int,
     slots: int = SLOTS,
     marker_every: int = NEVER,
+    timed: bool = False,
 ) -> PipelineState:
     state = make_state(
         pipeline, records, len(records), workers=workers, slots=slots, partitions=KEYS,
-        setting=setting, scheduler=0, slice_ns=1_000, window_ns=100_000, capacity=1,
-        source_most=len(records), marker_every=marker_every, kept_words=KEPT * WORDS,
+        setting=setting, scheduler=0, slice_ns=1 if timed else 1_000, window_ns=100_000,
+        capacity=1, source_most=len(records), marker_every=marker_every,
+        period_ns=SOON_NS if timed else 0.0, kept_words=KEPT * WORDS,
     )  # fmt: skip
-    # No marker is timed: a whole histogram would be copied before each run.
-    empty = Histogram(aligned_words(1), aligned_words(1))
-    sink = state.sink._replace(latencies=empty, due_latencies=empty, first=NEVER, last=NEVER)
-    return state._replace(sink=sink)
+    return state._replace(sink=sink_of(state.sink, timed))
 
 
 @inlined
@@ -221,6 +236,7 @@ def _scenario(
     slots: int = SLOTS,
     workers: int = WORKERS,
     marker_every: int = NEVER,
+    timed: bool = False,
     failing: int = 0,
     schedules: float = SCHEDULES,
     turns: int = 0,
@@ -239,7 +255,7 @@ def _scenario(
 
     def make() -> _Run:
         outs = tuple(aligned_words(LINE_WORDS) for _ in range(workers))
-        shape = pipeline, source, setting, workers, slots, marker_every
+        shape = pipeline, source, setting, workers, slots, marker_every, timed
         state = _state(*shape)
         if left:
             other = _state(*shape)
@@ -274,6 +290,11 @@ def _scenario(
         assert got == expected, f"the outputs were {got}, those of a serial run are {expected}"
         markers, wanted = int(sink.words[MARKERS]), len(source) // marker_every
         assert markers == wanted, f"{markers} markers came, of {wanted}"
+        check_left(run.state)
+        if not left:
+            check_counts(pipeline, run.state)
+        if timed:
+            check_times(sink)
         answers = {o.answer for o in history}
         assert answers <= {READY, NOT_READY, END}, f"a turn failed: {sorted(answers)}"
 

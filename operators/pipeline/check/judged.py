@@ -1,0 +1,85 @@
+"""What whole pipelines must have noted and given up, besides their outputs."""
+
+from __future__ import annotations
+
+from operators.core.histogram import COUNT as TIMES
+from operators.core.histogram import SUM, Histogram
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.partition.partitioned import HELD
+from operators.partition.shape import NO_PARTITION
+from operators.pipeline import board
+from operators.pipeline.declare import Pipeline, no_flush
+from operators.pipeline.state import (
+    COUNT,
+    INPUTS,
+    LATEST_NS,
+    MARKERS,
+    OUTPUTS,
+    PLACE,
+    WORKER_WORDS,
+    PipelineState,
+    Sink,
+)
+
+# More than there are markers.
+NEVER = 1_000
+# The time between records of a source at a pace: all are due soon.
+SOON_NS = 0.001
+# The clock of the machine counts steps: a latency is one of the first counters of a histogram.
+COUNTERS = 2_048
+
+
+def sink_of(sink: Sink, timed: bool) -> Sink:
+    """Return a sink that times all markers, or none: whole histograms would be copied each run."""
+    words, counters = (LINE_WORDS, COUNTERS) if timed else (1, 1)
+    return sink._replace(
+        latencies=Histogram(aligned_words(words), aligned_words(counters)),
+        due_latencies=Histogram(aligned_words(words), aligned_words(counters)),
+        first=0 if timed else NEVER,
+        last=NEVER,
+    )
+
+
+def check_times(sink: Sink) -> None:
+    """Check that each marker was timed, from the time when it was due and when it was sent."""
+    markers = int(sink.words[MARKERS])
+    sums = []
+    for found in (sink.latencies, sink.due_latencies):
+        count, counted = int(found.summary[TIMES]), int(found.counters.sum())
+        assert count == counted == markers, f"{markers} markers, timed {count}, counted {counted}"
+        sums.append(int(found.summary[SUM]))
+    assert 0 < sums[0] <= sums[1], f"the latencies were {sums[0]}, and {sums[1]} from when due"
+    latest = int(sink.pace.words[LATEST_NS])
+    assert latest > 0, f"the records came at least {latest} late"
+
+
+def check_left(state: PipelineState) -> None:
+    """Check that no worker keeps a partition from one turn to the next."""
+    for place, stage in enumerate(state.stages):
+        kept = [p for p in stage.partitioned.workers[HELD::LINE_WORDS] if p != NO_PARTITION]
+        assert not kept, f"workers have left operator {place}, and keep its partitions {kept}"
+
+
+def check_counts(pipeline: Pipeline, state: PipelineState) -> None:
+    """Check the records and the outputs that were reported of each operator, from the beginning.
+
+    Outputs of a flush are in no report.
+    """
+    entered = state.total
+    for place, operator in enumerate(pipeline.operators):
+        records = _reported(state, place, board.INPUTS, INPUTS)
+        assert records == entered, f"operator {place}: {entered} records, reported {records}"
+        if operator.flush is not no_flush:
+            return
+        entered = _reported(state, place, board.OUTPUTS, OUTPUTS)
+    count = int(state.sink.words[COUNT])
+    assert entered == count, f"{count} outputs came, and reported were {entered}"
+
+
+def _reported(state: PipelineState, place: int, word: int, own: int) -> int:
+    """Return a number of the board, with what workers there will report in their next turns."""
+    found = int(board.look(state.board, place, word))
+    for worker in range(0, len(state.workers), WORKER_WORDS):
+        if state.workers[worker + PLACE] == place:
+            found += int(state.workers[worker + own])
+    return found
