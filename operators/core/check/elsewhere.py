@@ -2,6 +2,8 @@
 
 _COMPILING = "compiles a kernel, or finds it again; programs run interpreted"
 _FINDING = "finds and describes what there is, before there are threads"
+_MAKING = "makes arrays before there are threads"
+_WATCHING = "counts marks and asserts in interpreted runs: a part of the checks"
 _MACHINE_CODE = "does nothing interpreted, or the same by other means"
 
 ELSEWHERE = {
@@ -13,6 +15,8 @@ ELSEWHERE = {
         f"operators.core.{module}": _MACHINE_CODE
         for module in ("chosen_lanes", "noise", "prefetch", "user_functions")
     },
+    "operators.core.layout": _MAKING,
+    "operators.core.marks": _WATCHING,
     "operators.contract": _FINDING,
     "operators.declaring": _FINDING,
     "operators.registry": _FINDING,

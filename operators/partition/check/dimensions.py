@@ -35,6 +35,8 @@ SCHEDULES = 20
 ADDS, WORKS = 3, 2
 # What a thread calls that calls nothing else: ``process`` is two operations.
 NEXT, PROCESSED, LEAVE, WAITING = "next_input", "processed", "leave", "waiting"
+# Worker 0 takes a tuple, processes it and leaves; the answer has the serial number.
+VISIT = "visit"
 # The word of the tuple that a worker is given before the threads begin, and the least of the others
 # that are added before. Those of producers begin with 10.
 HELD, BEFORE = 1, 2

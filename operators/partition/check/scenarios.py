@@ -26,6 +26,7 @@ from operators.partition.check.dimensions import (
     NEXT,
     PROCESSED,
     SCHEDULES,
+    VISIT,
     WAITING,
     adds,
     alone,
@@ -73,6 +74,10 @@ def scenarios(variant: Variant) -> list[Scenario]:
         worklist("handed-on", (*adds((0, 11)), *works(0, 1)), other, before=adds((0, 10))),
         worklist("full", adds((0, 10), (0, 11), (0, 12)), works(0, 3), capacity=2, retry=WAITS),
         worklist("full-of-two", adds((0, 10), (1, 20), (0, 11)), works(0, 3), capacity=2),
+        # Who leaves after each tuple gets all in the order of arrival, from one partition after the
+        # other.
+        worklist("leaves-after-each", (Call(VISIT, (0,)),) * 4,
+                 before=adds((0, 10), (1, 20), (0, 11), (1, 21))),
         # Each operation by a thread that has no other way to learn what was done before.
         worklist("asks-once", adds((0, 10)), alone(NEXT, 0)),
         worklist("asks-beside-another", works(0, 1), alone(NEXT, 1), before=adds((0, 10), (0, 11))),
@@ -143,6 +148,7 @@ def _scenario(
         return bench
 
     def take(bench: _Bench, worker: int) -> int:
+        # A serial number, or NOT_READY.
         out = [0, 0, 0]
         if operations.next_input(bench.worklist, worker, out) != READY:
             return NOT_READY
@@ -152,7 +158,7 @@ def _scenario(
         bench.log[own + 1 + 2 * count] = out[1]
         bench.log[own + 2 + 2 * count] = bench.data[out[2]]
         bench.log[own] = count + 1
-        return READY
+        return out[1]
 
     def end(bench: _Bench, worker: int) -> int:
         bench.given[worker * LINE_WORDS] = 0
@@ -172,10 +178,15 @@ def _scenario(
         if call.name == WAITING:
             # The first word of an answer is a status: without it, none would be NOT_READY.
             return READY, operations.waiting(bench.worklist)
-        status = take(bench, worker)
-        if call.name == "process" and status == READY:
+        serial = take(bench, worker)
+        if serial == NOT_READY:
+            return NOT_READY
+        if call.name in ("process", VISIT):
             end(bench, worker)
-        return status
+        if call.name == VISIT:
+            operations.leave(bench.worklist, worker)
+            return READY, serial
+        return READY
 
     def finish(bench: _Bench, history: Sequence[HistoryOperation]) -> None:
         for worker in range(workers):
@@ -234,11 +245,14 @@ def _fill_again(bench: _Bench, perform: Any, capacity: int) -> None:
 
 
 def _judge_answers(history: Sequence[HistoryOperation], added: int) -> None:
-    """Check the answers of who asks how many tuples wait."""
+    """Check the answers of who asks how many tuples wait, and of who leaves after each."""
     for operation in history:
         if operation.name == WAITING:
             count = operation.answer[1]
             assert 0 <= count <= added, f"{count} of {added} tuples wait"
+    visits = [operation.answer for operation in history if operation.name == VISIT]
+    assert NOT_READY not in visits, "a worker found nothing where tuples wait"
+    assert visits == sorted(visits), f"a worker that leaves after each tuple was given {visits}"
 
 
 def compare(log: np.ndarray, added: Sequence[tuple[int, int, int]]) -> None:

@@ -353,8 +353,7 @@ def _scenario(
         assert found == wanted, f"put out were {found}, and a serial run puts out {wanted}"
         markers = sink.words[MARKERS]
         assert markers == total // marker_every, f"{markers} markers came of {total} records"
-        if timed:
-            check_times(sink)
+        check_times(sink, timed)
 
     return Scenario(
         name=name,

@@ -6,9 +6,6 @@ EQUIVALENT = {
     ),
     "operators.pipeline.passing relieve: swap begin = now() sender = sender_of(state, place) ->"
     " sender = sender_of(state, place) begin = now()": "a time that is only reported",
-    "operators.pipeline.qst choose: drop total += reached -> pass": (
-        "a scheduler may send a worker to any operator where it may go: the outputs are the same"
-    ),
     "operators.pipeline.state count_turn: constant 1 -> 0": "a number that is only reported",
     "operators.pipeline.blocks.advancing keys: swap make_known(state, number, this, out)"
     " out[OPERATOR] = place -> out[OPERATOR] = place make_known(state, number, this, out)": (
@@ -67,4 +64,19 @@ EQUIVALENT = {
     "operators.pipeline.blocks.scheduled to_open: swap fed = load(state.words, FED, RELAXED)"
     " known = opened(state.ring) -> known = opened(state.ring) fed = load(state.words, FED,"
     " RELAXED)": "two hints to a scheduler, each of which may be out of date",
+    "operators.pipeline.blocks.advancing enter: compare made > 0 -> made >= 0": (
+        "of no outputs the loop passes none on"
+    ),
+    "operators.pipeline.blocks.advancing records_of: compare at < end -> at <= end": (
+        "where the words of a record begin that is not there"
+    ),
+    "operators.pipeline.passing pass_on: drop stage.words[NO_ROOM] += 1 -> pass": (
+        "a number that is only reported"
+    ),
+    "operators.pipeline.runtime post: constant 1 -> 0 (2)": (
+        "numbers of choices, which are only reported"
+    ),
+    "operators.pipeline.blocks.scheduled work_by_scheduler: constant 1 -> 0": (
+        "how many blocks a turn takes that only flush: the outputs are the same"
+    ),
 }

@@ -32,6 +32,7 @@ from operators.pipeline.board import (
 )
 from operators.pipeline.check import dimensions
 from operators.pipeline.check.block_ring import scheduled_blocks
+from operators.pipeline.check.choices import choices
 from operators.pipeline.check.whole_pipelines import whole_pipelines
 
 OPERATORS = 2
@@ -51,6 +52,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
     return [
         _scenario(variant, "two-workers", (turn, turn)),
         _scenario(variant, "two-turns", (turn * 2, turn)),
+        *choices(variant),
         *whole_pipelines(variant),
         *(scheduled_blocks(variant) if variant.id == first.id else ()),
         _scenario(variant, "three-workers", (turn, turn, turn), deep=True),

@@ -293,8 +293,7 @@ def _scenario(
         check_left(run.state)
         if not left:
             check_counts(pipeline, run.state)
-        if timed:
-            check_times(sink)
+        check_times(sink, timed)
         answers = {o.answer for o in history}
         assert answers <= {READY, NOT_READY, END}, f"a turn failed: {sorted(answers)}"
 
