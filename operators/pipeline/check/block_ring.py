@@ -29,9 +29,11 @@ from operators.pipeline.block_ring import (
     check_invariants,
     end_opening,
     opened,
+    scatter,
     show,
 )
-from operators.pipeline.blocks.layout import segments_of
+from operators.pipeline.blocks.layout import SCATTERED, segments_of
+from operators.pipeline.blocks.scheduled import visits_at
 from operators.pipeline.blocks.sending import Schedule
 from operators.pipeline.blocks.state import (
     BY_THE_WALK,
@@ -42,7 +44,7 @@ from operators.pipeline.blocks.state import (
 from operators.pipeline.blocks.turns import make_work_in_blocks
 from operators.pipeline.check import block_dimensions, ring_alone
 from operators.pipeline.check.block_dimensions import BlockProgram, turns
-from operators.pipeline.check.judged import SOON_NS, check_times, sink_of
+from operators.pipeline.check.judged import NEVER, SOON_NS, check_passed, check_times, sink_of
 from operators.pipeline.declare import PARTITIONED, STATEFUL, STATELESS, Operator, Pipeline
 from operators.pipeline.reference import run_serially
 from operators.pipeline.state import COUNT, MARKERS
@@ -244,7 +246,40 @@ def scheduled_blocks(variant: Variant) -> list[Scenario]:
     return [
         _scenario("blocks-sent-to", ORDERED, (1, 2), two, block=1, schedulers=chosen),
         _scenario("parts-sent-to", IN_PARTS, (1, 2), two, block=1, parts=2, schedulers=chosen),
+        _counted_visits(),
     ]
+
+
+def _counted_visits() -> Scenario:
+    """Return a scenario of one worker that has divided a block and asks what waits at the segment.
+
+    Parts that others have left are rare, and without their visits nobody would be sent to them.
+    """
+
+    def perform(bench: _Bench, call: Call) -> tuple[int, ...]:
+        ring = bench.state.ring
+        number = begin_opening(ring)
+        show(ring, number, 0, 1)
+        end_opening(ring)
+        scatter(ring, number, 0)
+        return READY, *visits_at(bench.state, 0, SCATTERED, 0)
+
+    def finish(bench: _Bench, history: Sequence[HistoryOperation]) -> None:
+        # Two parts; and a block that can be opened, with a visit that divides it and two parts.
+        (found,) = (each.answer for each in history)
+        assert found == (READY, 5, 2), f"five visits wait, and two workers may go: said was {found}"
+
+    numbers = np.array([[1], [2]], dtype=np.int64)
+    return Scenario(
+        name="visits",
+        make=lambda: _beginning(
+            IN_PARTS, numbers, 2, timed=False, block=1, in_flight=2, parts=2, scattered=(0,),
+            marker_every=NEVER, schedule=BY_THE_FIRST,
+        ),
+        programs=((Call("ask"),),),
+        perform=perform,
+        finish=finish,
+    )  # fmt: skip
 
 
 def _opening(variant: Variant) -> Scenario:
@@ -354,6 +389,8 @@ def _scenario(
         markers = sink.words[MARKERS]
         assert markers == total // marker_every, f"{markers} markers came of {total} records"
         check_times(sink, timed)
+        if not taken:
+            check_passed(bench.state)
 
     return Scenario(
         name=name,

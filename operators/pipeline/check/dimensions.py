@@ -112,7 +112,8 @@ def _program(case: Mapping[str, Any]) -> WholePipeline:
     if case["middle"] == "stateless":
         operators.append(_operator("middle", "stateless", "one", False))
     operators.append(_operator("last", case["last"], "one", flush in ("last", "both")))
-    keys = (0, 2, 0) if case["keys"] == "same" else (0, 1, 1)
+    # Of the only key others come before: a flush has to go on behind those without records.
+    keys = (1, 3, 1) if case["keys"] == "same" else (0, 1, 1)
     records = tuple(zip(keys, _VALUES, strict=True))[: case["records"]]
     return WholePipeline(
         Pipeline(derived.name_of(case), WORDS, tuple(operators)),

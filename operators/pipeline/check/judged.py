@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from operators.core.histogram import COUNT as TIMES
 from operators.core.histogram import SUM, Histogram
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.partition.partitioned import HELD
 from operators.partition.shape import NO_PARTITION
 from operators.pipeline import board
+from operators.pipeline.blocks.state import PASSED, STATISTICS, BlocksState
 from operators.pipeline.declare import Pipeline, no_flush
 from operators.pipeline.state import (
     COUNT,
@@ -40,6 +43,19 @@ def sink_of(sink: Sink, timed: bool) -> Sink:
     )
 
 
+def choosing(choose: Callable[[board.Board], int]) -> Callable[[board.Board], int]:
+    """Return a scheduler that fails where nothing waits at an operator that it may choose."""
+
+    def chosen(of: board.Board) -> int:
+        for place in range(of.operators):
+            if board.look(of, place, board.SCHEDULABLE) != 0:
+                waiting = board.look(of, place, board.WAITING)
+                assert waiting > 0, f"a worker may go to operator {place}, where {waiting} wait"
+        return choose(of)
+
+    return chosen
+
+
 def check_times(sink: Sink, timed: bool) -> None:
     """Check that each marker was timed, from the time when it was due and when it was sent.
 
@@ -63,6 +79,13 @@ def check_left(state: PipelineState) -> None:
     for place, stage in enumerate(state.stages):
         kept = [p for p in stage.partitioned.workers[HELD::LINE_WORDS] if p != NO_PARTITION]
         assert not kept, f"workers have left operator {place}, and keep its partitions {kept}"
+
+
+def check_passed(state: BlocksState) -> None:
+    """Check that each segment has noted the blocks of a whole run: it has seen every one."""
+    blocks = -(-state.total // state.block)
+    noted = state.statistics.reshape(state.workers, -1, STATISTICS)[:, :, PASSED].sum(axis=0)
+    assert (noted >= blocks).all(), f"of {blocks} blocks and more the segments noted {noted}"
 
 
 def check_counts(pipeline: Pipeline, state: PipelineState) -> None:

@@ -35,6 +35,7 @@ from operators.pipeline.check.judged import (
     check_counts,
     check_left,
     check_times,
+    choosing,
     sink_of,
 )
 from operators.pipeline.check.row_functions import (
@@ -251,6 +252,8 @@ def _scenario(
     source = np.array(records, dtype=np.int64)
     expected = [] if failing else _expected(pipeline, source, setting)
     choose = variant.operations.choose
+    if timed:
+        choose = choosing(choose)
     work_once = make_work_once(pipeline, [choose])
 
     def make() -> _Run:
