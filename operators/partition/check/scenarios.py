@@ -11,7 +11,7 @@ was told to stay is given a tuple when it asks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,6 +138,7 @@ def _scenario(
     **more: Any,
 ) -> Scenario:
     operations = variant.operations
+    perform = _performing(operations)
 
     def make() -> _Bench:
         worklist = operations.make_state(partitions, workers, capacity)
@@ -146,6 +147,33 @@ def _scenario(
         for call in before:
             assert perform(bench, call) not in WAITS, call
         return bench
+
+    def finish(bench: _Bench, history: Sequence[HistoryOperation]) -> None:
+        for worker in range(workers):
+            if bench.given[worker * LINE_WORDS]:
+                perform(bench, Call(PROCESSED, (worker,)))
+        _check_stays(bench, perform, history)
+        _drain(operations, bench, perform, workers)
+        accepted = _accepted(history)
+        first = [(-1, *call.arguments) for call in before if call.name == "add_input"]
+        compare(bench.log, [*first, *accepted])
+        _judge_answers(history, len(first) + len(accepted))
+        _fill_again(bench, perform, capacity)
+
+    return Scenario(
+        name=name,
+        make=make,
+        programs=tuple(programs),
+        perform=perform,
+        finish=finish,
+        invariants=lambda bench: operations.check_invariants(bench.worklist),
+        declines=WAITS,
+        **more,
+    )
+
+
+def _performing(operations: Any) -> Callable[[_Bench, Call], int | tuple[int, int]]:
+    """Return ``perform`` of a worklist with these operations."""
 
     def take(bench: _Bench, worker: int) -> int:
         # A serial number, or NOT_READY.
@@ -188,28 +216,7 @@ def _scenario(
             return READY, serial
         return READY
 
-    def finish(bench: _Bench, history: Sequence[HistoryOperation]) -> None:
-        for worker in range(workers):
-            if bench.given[worker * LINE_WORDS]:
-                end(bench, worker)
-        _check_stays(bench, perform, history)
-        _drain(operations, bench, perform, workers)
-        accepted = _accepted(history)
-        first = [(-1, *call.arguments) for call in before if call.name == "add_input"]
-        compare(bench.log, [*first, *accepted])
-        _judge_answers(history, len(first) + len(accepted))
-        _fill_again(bench, perform, capacity)
-
-    return Scenario(
-        name=name,
-        make=make,
-        programs=tuple(programs),
-        perform=perform,
-        finish=finish,
-        invariants=lambda bench: operations.check_invariants(bench.worklist),
-        declines=WAITS,
-        **more,
-    )
+    return perform
 
 
 def _check_stays(bench: _Bench, perform: Any, history: Sequence[HistoryOperation]) -> None:

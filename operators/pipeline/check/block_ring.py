@@ -335,27 +335,16 @@ def _scenario(
     """
     records = np.array(numbers, dtype=np.int64).reshape(-1, 1)
     total = total or len(records)
-    marker_every = marker_every or total + 1
     scattered = _scattered(pipeline, parts)
     work = make_work_in_blocks(pipeline, segments_of(pipeline, scattered), schedulers)
     wanted = [word for (word,) in run_serially(pipeline, np.resize(records, (total, 1)))]
 
     from_the_start = partial(
-        _beginning,
-        pipeline,
-        records,
-        total,
-        block=block,
-        in_flight=in_flight,
-        parts=parts,
-        scattered=scattered,
-        ranged=ranged,
-        ends=ends,
-        schedule=BY_THE_FIRST if schedulers else BY_THE_WALK,
-        room_words=room_words,
-        marker_every=marker_every,
-        timed=timed,
-    )
+        _beginning, pipeline, records, total, timed=timed, block=block, in_flight=in_flight,
+        parts=parts, scattered=scattered, ranged=ranged, ends=ends,
+        schedule=BY_THE_FIRST if schedulers else BY_THE_WALK, room_words=room_words,
+        marker_every=marker_every or total + 1,
+    )  # fmt: skip
 
     def make() -> _Bench:
         bench = from_the_start()
@@ -383,12 +372,8 @@ def _scenario(
         workers = cycle(range(WORKERS if schedulers else 1))
         for status in until(END, lambda: turn(bench, next(workers))):
             assert status in (READY, NOT_READY), f"a turn answered {status}"
-        sink = bench.state.sink
-        found = _kept(bench, sink.words[COUNT])
-        assert found == wanted, f"put out were {found}, and a serial run puts out {wanted}"
-        markers = sink.words[MARKERS]
-        assert markers == total // marker_every, f"{markers} markers came of {total} records"
-        check_times(sink, timed)
+        _check_outputs(bench, wanted)
+        check_times(bench.state.sink, timed)
         if not taken:
             check_passed(bench.state)
 
@@ -402,6 +387,14 @@ def _scenario(
         schedules=schedules,
         **more,
     )
+
+
+def _check_outputs(bench: _Bench, wanted: list[int]) -> None:
+    words, total = bench.state.sink.words, bench.state.total
+    found = _kept(bench, words[COUNT])
+    assert found == wanted, f"put out were {found}, and a serial run puts out {wanted}"
+    markers = words[MARKERS]
+    assert markers == total // bench.state.marker_every, f"{markers} markers came of {total}"
 
 
 def _scattered(pipeline: Pipeline, parts: int) -> tuple[int, ...]:

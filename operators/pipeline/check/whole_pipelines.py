@@ -228,6 +228,14 @@ def _let_one_work(pipeline: Pipeline, state: PipelineState, turns: float) -> int
     return taken
 
 
+def _check_outputs(state: PipelineState, expected: list[int]) -> None:
+    sink = state.sink
+    got = sink.kept[: int(sink.words[COUNT]) * WORDS].tolist()
+    assert got == expected, f"the outputs were {got}, those of a serial run are {expected}"
+    markers, wanted = int(sink.words[MARKERS]), state.total // state.marker_every
+    assert markers == wanted, f"{markers} markers came, of {wanted}"
+
+
 def _scenario(
     variant: Variant,
     pipeline: Pipeline,
@@ -288,15 +296,11 @@ def _scenario(
             each = cycle(Call("turn", (worker,)) for worker in range(workers))
             for status in until(END, lambda: perform(run, next(each))):
                 assert status in (READY, NOT_READY), f"a turn answered {status}"
-        sink = run.state.sink
-        got = sink.kept[: int(sink.words[COUNT]) * WORDS].tolist()
-        assert got == expected, f"the outputs were {got}, those of a serial run are {expected}"
-        markers, wanted = int(sink.words[MARKERS]), len(source) // marker_every
-        assert markers == wanted, f"{markers} markers came, of {wanted}"
+        _check_outputs(run.state, expected)
         check_left(run.state)
         if not left:
             check_counts(pipeline, run.state)
-        check_times(sink, timed)
+        check_times(run.state.sink, timed)
         answers = {o.answer for o in history}
         assert answers <= {READY, NOT_READY, END}, f"a turn failed: {sorted(answers)}"
 
