@@ -79,4 +79,21 @@ EQUIVALENT = {
     "operators.pipeline.blocks.scheduled work_by_scheduler: constant 1 -> 0": (
         "how many blocks a turn takes that only flush: the outputs are the same"
     ),
+    "operators.pipeline.runtime process: swap outputs = stage.made[own:behind] state ="
+    " stage.rows[row : row_end(stage, row, key)] -> state = stage.rows[row : row_end(stage,"
+    " row, key)] outputs = stage.made[own:behind]": "each only makes a view",
+    "operators.pipeline.stage processed: drop partitioned.processed(stage.partitioned,"
+    " worker) -> pass": "it does nothing: a worker keeps the partition",
+    "operators.pipeline.blocks.advancing records: swap began = begin_timing(number)"
+    " make_known(state, number, this, out) -> make_known(state, number, this, out) began ="
+    " begin_timing(number)": "a time that is only reported",
+    "operators.pipeline.blocks.advancing keys: constant 1 -> 0 (2)": (
+        "a worker's progress, which only the watchdog reads"
+    ),
+    "operators.pipeline.blocks.advancing records: swap note(state, number, at, made)"
+    " end_timing(state, worker, this, began) -> end_timing(state, worker, this, began)"
+    " note(state, number, at, made)": "a time that is only reported",
+    "operators.pipeline.runtime post: constant 1 -> 0": (
+        "how often operators were left out, which is only reported"
+    ),
 }
