@@ -26,7 +26,7 @@ EQUIVALENT = {
         "a number for who watches the run"
     ),
     "operators.streamcloud.carriers.threads body_of: constant True -> False": (
-        "by this the crew knows that a run has ended; threads of a program end by themselves"
+        "by this the crew knows that a run has ended; tests/operators/streamcloud/test_carriers.py"
     ),
     "operators.streamcloud.parts take_back: drop self.instances[place][number].load(state) ->"
     " pass": (

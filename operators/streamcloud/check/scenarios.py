@@ -75,6 +75,16 @@ _TWICE = {
     "both": {"union": {"inputs": ["high", "calls"]}},
     "kept": {"map": {"input": "both", "columns": {"a": "a"}}},
 }
+# The inputs meet in the mergers of the instances, and tuples of a time come from one to both.
+_MET = {
+    "query": "met",
+    "inputs": _CALLS | {"texts": _CALLS["calls"]},
+    "operators": {
+        "both": {"union": {"inputs": ["calls", "texts"]}},
+        "kept": {"map": {"input": "both", "columns": {"a": "a + 10"}}},
+    },
+    "outputs": ["kept"],
+}
 _RATIO = {"map": {"input": "counted", "columns": {"x": "n // (a - 1)"}}}
 
 # Keys of different instances of two, and times of two streams that interleave, or tie.
@@ -93,6 +103,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         "in-turns": Case(same, in_turns, dealt=(2, 2)),
         "a-diamond": Case(_query(counted=_SLOW, both=_BOTH), _LONG, instances=1),
         "ties": Case(same, _TIED),
+        "inputs-meet": Case(_MET, {"calls": [[(1, 0), (1, 1), (1, 2)]], "texts": [[(1, 3)]]}),
         "two-streams": Case(counted, _MIXED),
         "a-union": Case(_query(**_TWICE), _TIED, instances=1),
         # One of the two instances is sent no tuple at all.
