@@ -93,7 +93,7 @@ from operators.theta_join.chain_driver import (
 from operators.theta_join.family import WINDOW_FULL, Extent, R, S, Shape, State, ThetaOperations
 from operators.theta_join.predicates import Predicate
 from operators.theta_join.scale_join import PARAMETERS, THREADS, close_source, insert_tuple
-from operators.theta_join.window import FIRST, NEXT, PASS, place_of
+from operators.theta_join.window import FIRST, NEXT, PASS, Window, place_of
 
 # The variant's words of a core, by side: the first position that has not expired, and that position
 # as last sent to the neighbour; whether no more is coming, and whether the neighbour knows that.
@@ -401,7 +401,7 @@ def peak(state: State) -> int:
 
 
 def check_invariants(state: State) -> None:
-    """Check gate and windows in a quiescent state.
+    """Check gate and windows in a quiescent state, and that a stream is in order along the chain.
 
     Raises
     ------
@@ -409,6 +409,18 @@ def check_invariants(state: State) -> None:
         When an invariant does not hold; the message names it and the core.
     """
     check_chain(state)
+    oldest_first = state.threads[::-1], state.threads
+    r = [rank for core in oldest_first[R] for rank in _ranks_of(core.r, core.r.words[FIRST])]
+    # Without those that have been handed on and wait to be acknowledged.
+    s = [rank for core in oldest_first[S] for rank in _ranks_of(core.s, core.words[SENT])]
+    assert r == sorted(r), f"a later tuple of R is ahead of an earlier one: {r}"
+    assert s == sorted(s), f"a later tuple of S is ahead of an earlier one: {s}"
+
+
+def _ranks_of(window: Window, first: int) -> list[int]:
+    """Return the ranks of a window's tuples from a position on."""
+    places = np.arange(first, window.words[NEXT]) % window.capacity
+    return [int(rank) for rank in window.ranks[places]]
 
 
 CHAINED = (

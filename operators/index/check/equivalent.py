@@ -53,4 +53,14 @@ EQUIVALENT = {
     " small_limit(tree, level)": "a node is merged one entry later, and no search can tell",
     _BW + "updates end_goal: swap poke(own, OWED, NO_NODE) head = look(tree, owed) -> head ="
     " look(tree, owed) poke(own, OWED, NO_NODE)": "a word of the thread's own, and one of the tree",
+    _BW + "merges remove_node: not not swap(tree, node, head, head_of(node, block_of(head),"
+    " record)) -> not (not swap(tree, node, head, head_of(node, block_of(head), record)))": (
+        "it decides about a mark alone"
+    ),
+    _BW + "chain walk_inner: swap first = max(first, offset_of(meta)) end = end_at(tree, at) -> end"
+    " = end_at(tree, at) first = max(first, offset_of(meta))": "both only compute a number",
+    _BW + "chain walk_inner: constant 0 -> 1 (2)": (
+        "an entry that comes to a node is not below its first term, to which the step back from"
+        " rank 1 leads as well"
+    ),
 }

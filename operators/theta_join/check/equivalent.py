@@ -4,4 +4,10 @@ EQUIVALENT = {
     "operators.theta_join.chain way_of: compare side == R -> side != R": (
         "the two sides have each other's rings, at both ends of each"
     ),
+    "operators.theta_join.processing begin_batch: constant 0 -> 1 (5)": (
+        "a batch has room for a tuple of S less, and its pass begins too early; the matches of each"
+        " tuple are cut to its range"
+    ),
+    "operators.theta_join.sequential get_output: compare position == NO_PAIR -> position != NO_PAIR"
+    " (2)": "an answer of NOT_READY may come at any time, and the next call has the pair",
 }

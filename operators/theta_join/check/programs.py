@@ -23,13 +23,15 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
 from operators.theta_join import reference
 from operators.theta_join.family import Extent, R, S, Shape, State, make_extent
+from operators.theta_join.handshake import SENT
 from operators.theta_join.number_predicates import bands, number_tables
 from operators.theta_join.predicates import Predicate
 from operators.theta_join.processing import partner_of, rank_of
+from operators.theta_join.window import FIRST, NEXT, Window
 
 Program = tuple[Call, ...]
-# Timestamp and number.
-Tuples = tuple[tuple[int, int], ...]
+# Timestamp and numbers, as many for each tuple of a program.
+Tuples = tuple[tuple[int, ...], ...]
 
 DELIVER, DRIVE, STEP, TAKE = "deliver", "drive", "step", "take"
 HALF_WIDTH = 1
@@ -44,9 +46,9 @@ class ThetaProgram(NamedTuple):
     Attributes
     ----------
     name : str
-    r, s : tuple of (int, int)
-        The tuples of both streams, one physical stream each: timestamp and number. Numbers that
-        differ by one at most match.
+    r, s : tuple of tuples of int
+        The tuples of both streams, one physical stream each: timestamp and number, or several
+        numbers. Tuples match if their numbers differ by one at most.
     programs : tuple of tuples of Call
         One a thread.
     before : tuple of Call
@@ -58,6 +60,9 @@ class ThetaProgram(NamedTuple):
         Parameters of the variant.
     filled : int
         The number of first tuples that are in the windows initially.
+    last_slot : bool
+        Whether the first tuple takes the last slot of a window, and the next one begins anew: only
+        if none are `filled`.
     to_the_end : bool
         Whether each call is repeated until it answers END.
     deep : bool
@@ -75,6 +80,7 @@ class ThetaProgram(NamedTuple):
     threads: int = 2
     own: Mapping[str, int] = MappingProxyType({})
     filled: int = 0
+    last_slot: bool = False
     to_the_end: bool = False
     deep: bool = False
     schedules: float = math.inf
@@ -127,15 +133,15 @@ def _note_rows(tables, timestamp, r_row, s_row, out, place):
 
 
 @cache
-def noting() -> Predicate:
-    """Return a band over one number whose outputs identify the pair."""
-    return bands(1)._replace(record=1, combine=_note_rows)
+def noting(columns: int = 1) -> Predicate:
+    """Return a band over some numbers whose outputs identify the pair."""
+    return bands(columns)._replace(record=1, combine=_note_rows)
 
 
 def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
     """Return the scenario of a program; the thread that takes pairs holds a lock if it joins."""
-    operations, predicate = variant.operations, noting()
-    streams = [[(time, row) for row, (time, _) in enumerate(side)] for side in program[1:3]]
+    operations, predicate = variant.operations, noting(_columns_of(program))
+    streams = [[(time, row) for row, (time, *_) in enumerate(side)] for side in program[1:3]]
     arrivals = reference.merged(streams, 1)
     call_step = operations.make_step(predicate)
     get_output = operations.make_get_output(predicate)
@@ -154,7 +160,8 @@ def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
             aligned_words(LINE_WORDS),
             make_spin_locks(1),
         )
-        _fill(variant, bench, arrivals[: program.filled])
+        _fill(variant, program, bench, arrivals[: program.filled])
+        invariants(bench)
         for call in program.before:
             perform(bench, call)
         return bench
@@ -208,8 +215,9 @@ def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
 
 def made(variant: Variant, program: ThetaProgram) -> State:
     """Return the join of a program, with those of the program's parameters that it has."""
-    numbers = [[number for _, number in side] or [0] for side in program[1:3]]
-    tables = number_tables(*numbers, (HALF_WIDTH,))
+    columns = _columns_of(program)
+    numbers = [[n for _, *row in side for n in row] or [0] * columns for side in program[1:3]]
+    tables = number_tables(*numbers, (HALF_WIDTH,) * columns)
     for each in tables:
         # Read-only arrays, which the machine does not check.
         each.setflags(write=False)
@@ -217,7 +225,11 @@ def made(variant: Variant, program: ThetaProgram) -> State:
     known = signature(variant.operations.make_state).parameters
     own = {name: value for name, value in program.own.items() if name in known}
     shape = Shape(1, 1, program.threads, WINDOW)
-    return variant.operations.make_state(noting(), tables, program.extent, shape, **own)
+    return variant.operations.make_state(noting(columns), tables, program.extent, shape, **own)
+
+
+def _columns_of(program: ThetaProgram) -> int:
+    return len((program.r or program.s)[0]) - 1
 
 
 def _without_vectors(state: Any) -> Any:
@@ -230,9 +242,35 @@ def _without_vectors(state: Any) -> Any:
     return state._replace(**fields | ({"vector": ()} if "vector" in fields else {}))
 
 
-def _fill(variant: Variant, bench: _Bench, arrivals: Sequence[reference.Arrival]) -> None:
+def _windows_in(state: Any) -> list[Window]:
+    """Return all windows of a thread, however deep they lie."""
+    if isinstance(state, Window):
+        return [state]
+    parts = state if isinstance(state, tuple) else ()
+    return [window for each in parts for window in _windows_in(each)]
+
+
+def _go_to_the_last_slot(variant: Variant, join: _Parts) -> None:
+    """Leave windows as if as many tuples had come and gone as fill all slots but one."""
+    for number, own in enumerate(join.threads or (join.output,)):
+        for window in _windows_in(own):
+            window.words[FIRST] = window.words[NEXT] = window.capacity - 1
+            # Of tuples that it was this thread's turn to keep.
+            window.ranks[:] = number
+        if variant.id == "handshake":
+            own.words[SENT] = own.s.words[NEXT]
+
+
+def _fill(
+    variant: Variant,
+    program: ThetaProgram,
+    bench: _Bench,
+    arrivals: Sequence[reference.Arrival],
+) -> None:
     join, operations = bench.join, variant.operations
-    fill = operations.make_fill(noting())
+    fill = operations.make_fill(noting(_columns_of(program)))
+    if program.last_slot:
+        _go_to_the_last_slot(variant, join)
     filled = [sum(each.side == side for each in arrivals) for side in (R, S)]
     for own in join.threads or (join.output,):
         newer = list(filled)
@@ -284,11 +322,13 @@ def _check_answer(part: Any, status: int) -> None:
 def _judge(
     variant: Variant, program: ThetaProgram, arrivals: Sequence[reference.Arrival], bench: _Bench
 ) -> None:
-    numbers = [[number for _, number in side] for side in program[1:3]]
+    numbers = [[np.array(row) for _, *row in side] for side in program[1:3]]
     wanted = [
         pair
         for pair in reference.join(
-            arrivals, program.extent, lambda r, s: abs(numbers[R][r] - numbers[S][s]) <= HALF_WIDTH
+            arrivals,
+            program.extent,
+            lambda r, s: (abs(numbers[R][r] - numbers[S][s]) <= HALF_WIDTH).all(),
         )
         if pair[0] >= program.filled
     ]
