@@ -28,7 +28,7 @@ OF_SEVERAL: Mapping[str, tuple[Any, ...]] = {
     **_STREAMS,
     "streams": ("self", *_STREAMS["streams"]),
     # Ticks of a time window, or a window of as many tuples; a row arrives each tick.
-    "span": (0, 2),
+    "span": (0, 1),
     "task": (1, 2),
     "ahead": (1, 3),
     "room": (2, 16),

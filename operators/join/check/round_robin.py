@@ -26,6 +26,8 @@ __all__ = ["ALONE", "scenario", "scenarios"]
 
 STEP = "step"
 HALF_WIDTH = 1
+# The most schedules of an exploration that any schedule shows something with.
+SOME = 10
 
 
 class _Running(NamedTuple):
@@ -43,6 +45,9 @@ def scenarios(variant: Variant) -> list[Scenario]:
     return [
         # The last tuple meets one that is not the first of its stream.
         scenario(variant, "two-cores", [9, 3], [4, 2], 1, 2),
+        # The first row has left the window, though there is room for all.
+        scenario(variant, "a-time-window", [4, 9, 4], [4, 4, 4], 3, 2, span=1, schedules=SOME),
+        scenario(variant, "three-cores-and-room", [9, 3], [4, 4], 2, 3, room=8, schedules=SOME),
         scenario(variant, "a-window-of-two", [9, 3], [4, 4], 2, 2, deep=True),
         scenario(variant, "three-cores", [9, 3], [4, 20], 2, 3, deep=True),
     ]
@@ -58,24 +63,27 @@ def scenario(
     deep: bool = False,
     schedules: float = math.inf,
     room: int = 1,
+    span: int = 0,
     **more: int,
 ) -> Scenario:
     """Return the scenario of `threads` cores that join some rows.
 
-    Rings hold `room` messages and partners; `more` is for ``make_state``.
+    Rings hold `room` messages and partners. In a time window of `span` ticks a row arrives each
+    tick. `more` is for ``make_state``.
     """
     operations = variant.operations
     step = operations.make_step(index="nested-loop")
     entries = range(threads + operations.collectors)
+    times = np.arange(len(r))
 
     def make() -> _Running:
         join = operations.make_state(
             window, HALF_WIDTH, threads=threads, index="nested-loop", messages=room, partners=room,
-            **more,
+            span=span, **more,
         )  # fmt: skip
         several = NamedTuple("Cores", [(f"core_{n}", type(join.threads[n])) for n in entries])
         given = np.zeros(2 * len(r) + 1, np.int64)
-        feed = in_turns(np.array(r), np.array(s), 1)
+        feed = in_turns(np.array(r), np.array(s), 1)._replace(times_r=times, times_s=times)
         state = _Running(join.shared, several(*join.threads), join.output, feed, given)
         # The first row is processed before the threads begin.
         ended: set[int] = set()
@@ -88,7 +96,11 @@ def scenario(
 
     def perform(state: _Running, call: Call) -> int:
         core = state.cores[call.arguments[0]]
+        before = [int(word) for word in core.words]
         status = step(state.chain, core, state.output, state.feed)
+        # Core 0 of an ordered chain also counts then that its last tuple was given out.
+        if status == NOT_READY and not operations.ordered:
+            assert [*core.words] == before, "a core has gone on, and answers that it waits"
         if status == FOUND:
             output, given = state.output, state.given
             count = int(output.words[COUNT])
@@ -107,8 +119,11 @@ def scenario(
             for side, (own, other) in enumerate(((r, s), (s, r))):
                 inside = range(max(row + side - window, 0), row + side)
                 met = (n for n in inside if abs(own[row] - other[n]) <= HALF_WIDTH)
+                met = (n for n in met if not span or row - n <= span)
                 wanted.append(sum(1 << n for n in met))
         given = [int(word) for word in state.given]
+        for core in state.cores:
+            assert operations.seen(core) == len(wanted), "a core has seen other tuples"
         first = len(wanted) if operations.ordered else sum(map(int.bit_count, wanted))
         assert given == [first, *wanted], f"given out: {given}, and it is {first}, {wanted}"
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from operators.check.scenario import Scenario
 from operators.contract import Variant
-from operators.join.check.round_robin import ALONE, scenario
+from operators.join.check.round_robin import ALONE, SOME, scenario
 
 # The most of one exploration; that of two cores would not end otherwise.
 SCHEDULES = 2_000
@@ -22,10 +22,13 @@ __all__ = ["ALONE", "scenarios"]
 
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of a chain without order."""
-    some = {"ahead": 4, "schedules": SCHEDULES}
+    some, few = ({"ahead": 4, "schedules": most} for most in (SCHEDULES, SOME))
     return [
         scenario(variant, "with-room", [9, 3], [4, 4], 1, 2, room=8, **some),
         scenario(variant, "one-core", [9, 3], [4, 4], 1, 1, **some),
+        # The first row has left the window, though there is room for all.
+        scenario(variant, "a-time-window", [4, 9, 4], [4, 4, 4], 3, 2, room=8, span=1, **few),
+        scenario(variant, "three-cores-and-room", [9, 3], [4, 4], 2, 3, room=8, **few),
         scenario(variant, "two-cores", [9, 3], [4, 4], 1, 2, **some),
         scenario(variant, "a-window-of-two", [9, 3], [4, 4], 2, 2, deep=True, **some),
         scenario(variant, "three-cores", [9, 3], [4, 4], 2, 3, deep=True, **some),

@@ -15,10 +15,11 @@ import numpy as np
 from operators.check.history import HistoryOperation
 from operators.check.scenario import ITSELF, Call, Scenario
 from operators.contract import Variant
+from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
 from operators.join.check.dimensions import Derived, derived_joins, uncovered
-from operators.join.family import COUNT, FOUND, Output, State
+from operators.join.family import COUNT, FOUND, Output, State, Timing
 from operators.join.feed import Feed, in_turns
 
 __all__ = ["ALONE", "scenarios", "uncovered"]
@@ -36,6 +37,21 @@ ALONE = {
 }
 SMALL = {"fan_out": 4, "chain_length": 3, "merge_ratio": 0.5, "insertion_depth": 1}
 HALF_WIDTH = 2
+
+
+@inlined
+def _always(notes):
+    """Time every tuple."""
+    return True
+
+
+@inlined
+def _count(notes, insert, delete, search, scan):
+    """Note that a tuple was timed."""
+    notes[0] += 1
+
+
+_TIMING = Timing(_always, _count)
 
 
 class _Arriving(NamedTuple):
@@ -59,6 +75,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
     return [
         _scenario(variant, "two-streams", pair, 1),
         _scenario(variant, "sliding", (long,), 3),
+        _scenario(variant, "timed", (long,), 3, timed=True),
         _scenario(variant, "several-leaves", (many,), 32),
         _scenario(variant, "known-ahead", (many,), 32, known=True),
         *(_of_table(variant, each) for each in derived_joins(variant)),
@@ -82,10 +99,13 @@ def _scenario(
     band: int = HALF_WIDTH,
     parameters: Mapping[str, Any] = MappingProxyType({}),
     known: bool = False,
+    timed: bool = False,
 ) -> Scenario:
     """Return a scenario; `known` tuples of one thread are in the feed from the beginning, in turns.
 
-    A join may then search for tuples that come next (`lock_step_join`).
+    A join may then search for tuples that come next (`lock_step_join`). The parts of a tuple's work
+    may be `timed`, with the same results; of the times themselves only their number is kept, since
+    a replay has others.
     """
     operations = variant.operations
     taken = {each.name for each in variant.parameters}
@@ -93,7 +113,7 @@ def _scenario(
     own.update(parameters)
     tuples = sum(map(len, programs))
 
-    step = operations.make_step(**own)
+    step = operations.make_step(_TIMING if timed else None, **own)
 
     def make() -> _Arriving:
         join = operations.make_state(window, band, **own)
@@ -102,7 +122,7 @@ def _scenario(
             feed = in_turns(*keys, tuples // 2)
         else:
             columns = (np.zeros(tuples, np.int64) for _ in range(6))
-            feed = Feed(*columns, 0, 0, 1, np.zeros(0, np.int64))
+            feed = Feed(*columns, 0, 0, 1, np.zeros(1, np.int64))
         words = (np.zeros(3 * tuples, np.int64), aligned_words(LINE_WORDS))
         return _Arriving(
             join.shared, join.threads[0], join.output, make_spin_locks(1), feed, *words
@@ -136,6 +156,8 @@ def _scenario(
             wanted = sum(1 << n for n in inside if abs(other[n] - key) <= band)
             assert found == wanted, f"side {side}, key {key}: {found:b}, and it is {wanted:b}"
             seen[side].append(key)
+        assert operations.seen(state.joiner) == tuples, "a join has seen other tuples"
+        assert state.feed.notes.sum() == tuples * timed, "not all tuples are timed"
 
     def invariants(state: _Arriving) -> None:
         operations.check_invariants(State(state.shared, (state.joiner,), state.output))

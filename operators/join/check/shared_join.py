@@ -30,7 +30,7 @@ from operators.join.check.updates import (
 )
 from operators.join.family import COUNT, FOUND, State
 from operators.join.feed import in_turns
-from operators.join.shared_state import ASKED, SIZE, Shared, Worker
+from operators.join.shared_state import ASKED, OWNS, SIZE, Shared, Worker
 from operators.join.work_queue import MERGE_NS, MERGES_BEGAN
 
 __all__ = ["ALONE", "scenarios"]
@@ -86,6 +86,23 @@ def scenarios(variant: Variant) -> list[Scenario]:
         # The ring of a window has 128 slots, and what a search finds lies across its end.
         "round-the-ring": _Join([5] * 131, [], 127, 8, {"ahead": 4}, schedules=IDLE_SCHEDULES),
         "lock-step": _Join([9, 3], [4, 9], 1, 2, {"descents": "lock-step", "task_size": 2}),
+        # A task has two tuples of R, and the first one finds its partners in later leaves of S.
+        "two-of-r": _Join(
+            [40] * 8 + [22, 5],
+            [5, 6, 7, 8, 20, 21, 22, 23],
+            8,
+            8,
+            {"task_size": 2},
+            schedules=IDLE_SCHEDULES,
+        ),
+        "two-of-r-lock-step": _Join(
+            [40] * 8 + [22, 5],
+            [5, 6, 7, 8, 20, 21, 22, 23],
+            8,
+            8,
+            {"descents": "lock-step", "task_size": 2},
+            schedules=IDLE_SCHEDULES,
+        ),
         "three-threads": _Join([5, 6, 5, 9], [], 1, 2, {}, 3, deep=True),
         "tasks-of-two": _Join([5, 6, 5, 9, 6, 6], [], 2, 3, {"task_size": 2}, deep=True),
     }
@@ -211,6 +228,8 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
                 break
             if merges:
                 _check_held(state.shared, worker)
+        if status == NOT_READY:
+            assert worker.words[OWNS] == 0, "a thread waits, and keeps the output from the others"
         if status == END:
             arrived = state.feed.end_r + state.feed.end_s
             last = wanted[arrived - 1].bit_count() if arrived else 0
