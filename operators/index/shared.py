@@ -203,6 +203,8 @@ def operations_for_one(shared: SharedIndexOperations) -> IndexOperations:
         shared.check_invariants(state.index)
         behind = int(state.words[NEWEST]) + 1
         check_holds(shared, state.index, behind - int(state.words[SIZE]), behind)
+        due = shared.merges is not None and shared.merges.is_due(state.mine)
+        assert not due, "a merge that is due was not made"
 
     return IndexOperations(
         make_state=make_state,

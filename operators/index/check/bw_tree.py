@@ -7,17 +7,20 @@ result only the keys that no thread touches meanwhile are compared.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.contract import FULL, Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.vectors import LIVE
 from operators.index import bw_tree
 from operators.index.bw_goals import CHANGED, BwTree, View
+from operators.index.bw_inspect import levels_of
 from operators.index.bw_pool import KEPT, MOST_WAITING
 from operators.index.check import scenarios as of_family
 from operators.index.window import NEWEST, OLDEST
@@ -31,6 +34,8 @@ NUMBERS, BLOCKS = 24, 36
 ROOM = 64 + LIVE
 # Waiting blocks examined at a time: one more is left for the next time.
 LOOKED_AT = 1
+# The most schedules of an exploration in which one early switch shows all.
+SOME = 20
 # A key was scanned twice; a key was not inserted since there was no block. Not sums of keys.
 TWICE, NO_ROOM = -1, -2
 
@@ -149,6 +154,18 @@ def scenarios(variant: Variant) -> list[Scenario]:
             without=(20, 30, 70),
         ),
         _scenario("two-levels", take(110), take(50), **deep),
+        # The right inner node is merged away while another thread is on the way through it.
+        _scenario("look-through-removed", has(110), take(100), **deep, schedules=SOME),
+        # The root that a search begins at is cut in two.
+        _scenario(
+            "look-beside-a-new-root",
+            has(150),
+            put(160),
+            keys=range(10, 160, 10),
+            schedules=SOME,
+        ),
+        # The two leaves on the right become one, then the two inner nodes: three leaves are left.
+        _scenario("inner-nodes-merge", take(110), **deep, nodes=5),
         # A block each for a base, a leaf and a root, in addition to those reserved for merges.
         _scenario("few-blocks", put(7, 2, 9, 4), keys=(1, 3, 5), blocks=12),
         _scenario("look-at-removed", has(50), take(40), **merges),
@@ -180,9 +197,14 @@ def _scenario(
     most_waiting: int = MOST_WAITING,
     keeps: int = KEPT,
     bits: int = 32,
+    nodes: int = 0,
+    schedules: float = math.inf,
     deep: bool = False,
 ) -> Scenario:
-    """Return a scenario on a tree that results from inserting `keys` and deleting `without`."""
+    """Return a scenario on a tree that results from inserting `keys` and deleting `without`.
+
+    If `nodes` is not 0, so many are left at the end.
+    """
 
     def make() -> _Used:
         tree = bw_tree.make_tree(
@@ -201,6 +223,10 @@ def _scenario(
                 assert _perform(state, Call(call, (key, 0))) == 1
         return state
 
+    def finish(state: _Used, history: Sequence[HistoryOperation]) -> None:
+        left = sum(map(len, levels_of(BwTree(*state.first[:4]))))
+        assert nodes in (0, left), f"{left} nodes are left, and should be {nodes}"
+
     return Scenario(
         name,
         make,
@@ -209,11 +235,13 @@ def _scenario(
             for number, program in enumerate(programs)
         ),
         _perform,
+        finish=finish,
         specification=lambda: SetSpecification(
             frozenset(keys) - frozenset(without), blocks < BLOCKS and len(programs) > 1
         ),
         invariants=lambda state: bw_tree.check_invariants(BwTree(*state.first[:4])),
         deep=deep,
+        schedules=schedules,
     )
 
 

@@ -5,6 +5,8 @@ _BW = "operators.index.bw_"
 _OLC = "operators.index.olc_"
 _PIM = "operators.index.pim_"
 
+_NO_ENTRY = "nothing reads the entry of a goal to consolidate or divide"
+
 EQUIVALENT = {
     _B + "step_to_next_leaf: constant 0 -> 1": (
         "only an entry that is there is removed, so the search never steps behind the last leaf"
@@ -62,5 +64,41 @@ EQUIVALENT = {
     _BW + "chain walk_inner: constant 0 -> 1 (2)": (
         "an entry that comes to a node is not below its first term, to which the step back from"
         " rank 1 leads as well"
+    ),
+    "operators.index.forest insert_at: swap keys = keys_of(forest, node) links = links_of(forest,"
+    " node) -> links = links_of(forest, node) keys = keys_of(forest, node)": (
+        "both only compute a number"
+    ),
+    _B + "even_out: swap remove_at(forest, right, 0, 0) insert_at(forest, left, count, key, count,"
+    " link) -> insert_at(forest, left, count, key, count, link) remove_at(forest, right, 0, 0)": (
+        "they change two nodes, and what moves was read before"
+    ),
+    _B + "delete_entry: constant 1 -> 0": (
+        "the oldest entry is removed, of equal keys the first: only at the end of a leaf is there a"
+        " step, to the next leaf"
+    ),
+    _B + "refill: swap child = peek(forest.entries, links_of(forest, root)) give_back(forest.nodes,"
+    " owner, root) -> give_back(forest.nodes, owner, root) child = peek(forest.entries,"
+    " links_of(forest, root))": "a free node keeps its links until it is taken",
+    _OLC
+    + "tree step: swap ask_for(forest, child) poke(places, at + LEAF, child) -> poke(places, at"
+    " + LEAF, child) ask_for(forest, child)": "the first only prefetches",
+    _BW + "consolidation gather: swap put_samples(tree, target, put) poke(words, target + LEVEL,"
+    " level) -> poke(words, target + LEVEL, level) put_samples(tree, target, put)": (
+        "neither reads what the other writes, and the block is private"
+    ),
+    _BW + "updates update: swap poke(view.own, OWED, NO_NODE) push_goal(view.own, kind, 0, hi, lo,"
+    " NO_NODE) -> push_goal(view.own, kind, 0, hi, lo, NO_NODE) poke(view.own, OWED, NO_NODE)": (
+        "different words of the thread's own"
+    ),
+    _BW + "updates change_leaf: constant 0 -> 1 (3)": _NO_ENTRY,
+    _BW + "updates change_leaf: constant 0 -> 1 (4)": _NO_ENTRY,
+    _BW + "updates change_leaf: constant 0 -> 1 (8)": _NO_ENTRY,
+    _BW + "updates change_leaf: constant 0 -> 1 (9)": _NO_ENTRY,
+    _BW + "merges end_merge: constant 0 -> 1 (2)": (
+        "who does not see that a parent is the root looks for a level above it, and gives up"
+    ),
+    "operators.index.immutable_tree build: constant 1 -> 0 (13)": (
+        "the separator of the last child is written once more by the loop behind"
     ),
 }

@@ -22,10 +22,12 @@ import numpy as np
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.contract import ACCEPTED, NOT_READY, Variant
+from operators.core.arena import NO_NODE
 from operators.core.atomics import ACQ_REL, ACQUIRE, fetch_add, load
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.index.check import scenarios as of_family
 from operators.index.family import sequence_of
+from operators.index.pim_descents import LEAF
 from operators.index.pim_parallel_state import LOCKED, VERSIONED, PimTreeParallel, View
 from operators.index.window import NEWEST, OLDEST, make_answer, make_window
 
@@ -168,7 +170,11 @@ def _scenario(variant: Variant, reads: str, program: _Program) -> Scenario:
             )
             for _ in range(2)
         )
-        return _Shared(tree, _Owns(*owns), aligned_words(LINE_WORDS))
+        state = _Shared(tree, _Owns(*owns), aligned_words(LINE_WORDS))
+        if reads == VERSIONED:
+            _perform(index, state, 0, FIND, (KEYS[-1],))
+            assert state.owns.first.places[LEAF] != NO_NODE, "nobody writes, and a look is void"
+        return state
 
     def perform(state: _Shared, call: Call) -> int:
         thread, *arguments = call.arguments

@@ -51,6 +51,13 @@ SMALL = {
     "inner_chain": 2,
 }
 WINDOW = 24
+SPECIAL: Mapping[str, Mapping[str, Any]] = {
+    # Nodes of one vector, which are modified as one.
+    "one-vector": {"fan_out": 32},
+    # Subindexes as far down as there are levels.
+    "far-down": {"insertion_depth": 3},
+    "at-blocks": {"insertion_depth": 3, "attached": "blocks"},
+}
 
 
 class _Sliding(NamedTuple):
@@ -78,6 +85,11 @@ def scenarios(variant: Variant) -> list[Scenario]:
         # So many that inner nodes merge, too: once while some entries are left to be searched.
         _scenario(variant, "until-few", (_program(many, len(many), 44),), len(many)),
         _scenario(variant, "until-empty", (_program(many, len(many), 56),), len(many)),
+        *(
+            _scenario(variant, name, (_program(many, len(many), 50),), len(many), own)
+            for name, own in SPECIAL.items()
+            if set(own) <= {each.name for each in variant.parameters}
+        ),
         _scenario(
             variant,
             "two-threads",

@@ -33,4 +33,7 @@ EQUIVALENT = {
     "operators.join.work_queue note_task: drop poke(words, line + TAKEN_AT, now()) -> pass": (
         "only a latency is measured from it"
     ),
+    "operators.join.shared_join take: compare words[REFUSED] != 0 -> words[REFUSED] == 0": (
+        "whether a thread looks before it takes the lock: a stale look is corrected by the next one"
+    ),
 }
