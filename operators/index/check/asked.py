@@ -4,6 +4,10 @@ ASKED = {
     **dict.fromkeys(
         ("operators.index.pim_merge", "operators.index.shared"), "index/pim-tree-parallel"
     ),
+    # Nested loops have no leaves, whose entries are looked at by vectors.
+    "operators.index.window": "index/b-plus-tree",
+    # A tree of a chain has one block, if its nodes are those of a vector.
+    "operators.index.immutable_tree": "index/pim-tree",
     # The nearest two compare all keys, and look at no sequence.
     "operators.core.vectors": "index/bw-tree",
 }

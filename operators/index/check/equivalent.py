@@ -101,4 +101,15 @@ EQUIVALENT = {
     "operators.index.immutable_tree build: constant 1 -> 0 (13)": (
         "the separator of the last child is written once more by the loop behind"
     ),
+    _BW + "changes put_index_term: swap poke(words, link_at(tree, at), node)"
+    " put_bound(tree, end_at(tree, at), end_hi, end_lo) -> put_bound(tree, end_at(tree, at),"
+    " end_hi, end_lo) poke(words, link_at(tree, at), node)": (
+        "two fields of a record that no other thread sees yet"
+    ),
+    "operators.index.immutable_tree scan_block: not is_vector(trees.kind) -> not"
+    " (is_vector(trees.kind))": "both ways write the same positions",
+    _OLC + "changes attempt_insert: constant True -> False": (
+        "equal keys then come in another order, and whoever looks for an entry goes on behind the"
+        " first of its key"
+    ),
 }

@@ -42,7 +42,7 @@ ALL = (0, HIGHEST)
 # Schedules of one exploration at plain size: a program that splits or merges has many thousands.
 MOST = 250
 # Programs of one thread with more steps than a schedule allows, since each read is a step here.
-TOO_LONG = ("until-few", "until-empty")
+TOO_LONG = ("until-few", "until-empty", "one-vector")
 
 # Trees, with the resulting leaves.
 FULL_LEAF = (0, 10, 20, 30)

@@ -1,4 +1,6 @@
 """Of modules that several joins need, the join whose programs reach most of it."""
 
 # The nearest two joins are over indexes that do not merge.
-ASKED = {"operators.join.merging": "join/pim-tree-parallel"}
+ASKED = dict.fromkeys(
+    ("operators.join.merging", "operators.join.work_queue"), "join/pim-tree-parallel"
+)

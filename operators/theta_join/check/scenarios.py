@@ -24,6 +24,7 @@ from operators.theta_join.check.programs import (
     take,
 )
 from operators.theta_join.family import OWN, R, S, make_extent
+from operators.theta_join.window import PASS
 
 _OF_OWN = "It reads a word of the thread that calls it, or is asked at the end."
 _BEFORE = "It fills windows before any thread begins."
@@ -46,7 +47,7 @@ CANNOT_FAIL = {
         ),
     },
 }
-ALL = deliver(R, 9) + deliver(S, 9)
+ALL = deliver(R, 12) + deliver(S, 12)
 LARGE = {"ahead": 64, "ahead_out": 64}
 
 # A thread delivers tuples and does not close; another closes a stream and delivers nothing.
@@ -153,6 +154,12 @@ CHAIN = (
     ThetaProgram(
         "ending", ((1, 5),), ((2, 5),), (step(0, 2), take(2)),
         before=ALL + drive(5), threads=1, own=TINY | {"messages": 8},
+    ),
+    # More tuples of R wait than a core compares in one pass.
+    ThetaProgram(
+        "more-than-a-pass", tuple((2 + n, 5) for n in range(PASS + 2)), ((1, 5),),
+        (step(0, 2), take(2)), before=ALL + drive(PASS + 4), threads=1,
+        extent=make_extent(count=4), own=TINY | {"messages": 32}, schedules=4, graph=False,
     ),
     # S is silent: the other end hears of each tuple of R, and then the very next one is of S.
     ThetaProgram(
