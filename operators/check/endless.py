@@ -7,6 +7,7 @@ judgement, which drains the structure. If not, it raises in whatever runs: in th
 
 from __future__ import annotations
 
+import atexit
 import signal
 from types import FrameType
 
@@ -51,3 +52,5 @@ def watch() -> None:
     """Let loops without a step fail, for as long as the process runs."""
     signal.signal(signal.SIGVTALRM, _Watch().look)
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, SECONDS)
+    # While Python ends, it no longer handles signals, and one would kill the process.
+    atexit.register(signal.setitimer, signal.ITIMER_VIRTUAL, 0)

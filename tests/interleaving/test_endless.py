@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
 from dataclasses import replace
 from typing import NamedTuple
@@ -86,3 +88,26 @@ def test_many_short_runs_and_what_runs_between_them_are_no_loop(watched):
         explorer.run(Turns({}))
     # The machine is not installed here.
     sum(range(20_000_000))
+
+
+# Objects of a module go when Python's handlers of signals are gone already.
+LATE = """
+import time
+from operators.check import endless
+
+class Late:
+    def __del__(self, now=time.process_time):
+        end = now() + 0.3
+        while now() < end:
+            pass
+
+late = Late()
+endless.SECONDS = 0.1
+endless.watch()
+"""
+
+
+def test_a_check_that_has_ended_is_not_killed_by_the_timer():
+    """The exit status would be that of a signal, whatever the check has found."""
+    done = subprocess.run([sys.executable, "-c", LATE], env=os.environ | {"NUMBA_DISABLE_JIT": "1"})
+    assert done.returncode == 0
