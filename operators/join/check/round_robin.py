@@ -64,11 +64,13 @@ def scenario(
     schedules: float = math.inf,
     room: int = 1,
     span: int = 0,
+    probing: bool = True,
     **more: int,
 ) -> Scenario:
     """Return the scenario of `threads` cores that join some rows.
 
-    Rings hold `room` messages and partners. In a time window of `span` ticks a row arrives each
+    Without `probing` the first row enters the windows without a search. Rings hold `room` messages
+    and partners. In a time window of `span` ticks a row arrives each
     tick. `more` is for ``make_state``.
     """
     operations = variant.operations
@@ -83,7 +85,8 @@ def scenario(
         )  # fmt: skip
         several = NamedTuple("Cores", [(f"core_{n}", type(join.threads[n])) for n in entries])
         given = np.zeros(2 * len(r) + 1, np.int64)
-        feed = in_turns(np.array(r), np.array(s), 1)._replace(times_r=times, times_s=times)
+        feed = in_turns(np.array(r), np.array(s), 1, probing=probing)
+        feed = feed._replace(times_r=times, times_s=times)
         state = _Running(join.shared, several(*join.threads), join.output, feed, given)
         # The first row is processed before the threads begin.
         ended: set[int] = set()
@@ -92,7 +95,7 @@ def scenario(
                 ended.add(core)
         assert len(ended) == len(entries), "the first row does not come to its end"
         operations.reopen(join)
-        return state._replace(feed=state.feed._replace(end_r=len(r), end_s=len(s)))
+        return state._replace(feed=state.feed._replace(end_r=len(r), end_s=len(s), probing=1))
 
     def perform(state: _Running, call: Call) -> int:
         core = state.cores[call.arguments[0]]
@@ -109,6 +112,7 @@ def scenario(
                 given[0] += 1
                 given[given[0]] = found
             else:
+                assert count > 0, "a record without partners"
                 given[0] += count
                 given[1 + 2 * output.words[POSITION] + output.words[SIDE]] += found
         return int(status)
@@ -120,7 +124,7 @@ def scenario(
                 inside = range(max(row + side - window, 0), row + side)
                 met = (n for n in inside if abs(own[row] - other[n]) <= HALF_WIDTH)
                 met = (n for n in met if not span or row - n <= span)
-                wanted.append(sum(1 << n for n in met))
+                wanted.append(sum(1 << n for n in met) * (probing or row > 0))
         given = [int(word) for word in state.given]
         for core in state.cores:
             assert operations.seen(core) == len(wanted), "a core has seen other tuples"

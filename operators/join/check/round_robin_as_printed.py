@@ -28,6 +28,8 @@ def scenarios(variant: Variant) -> list[Scenario]:
         scenario(variant, "one-core", [9, 3], [4, 4], 1, 1, **some),
         # The first row has left the window, though there is room for all.
         scenario(variant, "a-time-window", [4, 9, 4], [4, 4, 4], 3, 2, room=8, span=1, **few),
+        # The first row only enters the windows.
+        scenario(variant, "filled", [4, 4], [4, 4], 2, 2, room=8, probing=False, **few),
         scenario(variant, "three-cores-and-room", [9, 3], [4, 4], 2, 3, room=8, **few),
         scenario(variant, "two-cores", [9, 3], [4, 4], 1, 2, **some),
         scenario(variant, "a-window-of-two", [9, 3], [4, 4], 2, 2, deep=True, **some),
