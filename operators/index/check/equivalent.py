@@ -112,4 +112,9 @@ EQUIVALENT = {
         "equal keys then come in another order, and whoever looks for an entry goes on behind the"
         " first of its key"
     ),
+    _B + "merge_children: swap from_keys, to_keys = keys_of(forest, right), keys_of(forest, left) +"
+    " count from_links = links_of(forest, right) -> from_links = links_of(forest, right) from_keys,"
+    " to_keys = keys_of(forest, right), keys_of(forest, left) + count": (
+        "both only compute numbers"
+    ),
 }
