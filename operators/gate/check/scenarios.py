@@ -164,6 +164,21 @@ PROGRAMS = (
         levels=2,
         needs="levels",
     ),
+    # As before on three levels: the node that source 0's old finger leads to, were it followed from
+    # there, is in use again and lower than it was.
+    GateProgram(
+        "old-fingers-lower",
+        ((*inserts(0, 18), *reads(3)),),
+        before=(
+            *inserts(1, *range(1, 10)),
+            *inserts(0, 7),
+            *reads(11),
+            *inserts(1, *range(10, 19)),
+        ),
+        ahead=16,
+        levels=3,
+        needs="levels",
+    ),
     # Each source's next node is one of a former use, and the link in that of source 0 still leads
     # to that of source 1. Who comes from the node before must see the new link.
     GateProgram(
