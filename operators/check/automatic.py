@@ -31,13 +31,17 @@ from typing import NamedTuple
 
 from operators.check.commuting import Functions, commute
 from operators.check.families import declared_in
-from operators.check.replaced import TIME, ask_all, modules, text_of
+from operators.check.replaced import TIME, ask_all, elsewhere, modules, text_of
 
 _COMPARE = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
 }  # fmt: skip
 # Functions around a structure, which threads do not run.
 LEFT_OUT = ("make_", "check_", "explain", "_check", "inspect", "footprint", "generate", "merge_ns")
+# Calls that tell the checks something, or let a thread wait.
+_FOR_CHECKS = (
+    "mark", "poison", "take_over", "enter_alone", "leave_alone", "pause", "yield_thread",
+)  # fmt: skip
 KILLED, MISSED, TIMED_OUT, SAME = "killed", "missed", "timed out", "equivalent"
 # The checker itself broke; the other mutants are checked all the same.
 BROKE = "no answer"
@@ -201,7 +205,7 @@ def _is_left_alone(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.If) and all(_calls(each, "mark") for each in statement.body):
         return not statement.orelse and not any(map(_acts, ast.walk(statement.test)))
     said = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return said or _calls(statement, "mark", "pause", "yield_thread", "enter_alone", "leave_alone")
+    return said or _calls(statement, *_FOR_CHECKS)
 
 
 def _calls(statement: ast.stmt, *names: str) -> bool:
@@ -249,7 +253,12 @@ def _of_expressions(source: _Text, function: str, root: ast.AST) -> Iterator[Aut
 
 def sample(count: int, seed: int, variant: str | None = None) -> list[Automatic]:
     """Return mutants drawn at random, evenly among all; the same seed gives the same."""
-    every = [each for module in modules(variant) for each in mutants_in(module, text_of(module))]
+    every = [
+        each
+        for module in modules(variant)
+        for each in mutants_in(module, text_of(module))
+        if f"{module} {each.function}" not in elsewhere()
+    ]
     return random.Random(seed).sample(every, min(count, len(every)))
 
 

@@ -104,7 +104,8 @@ def modules(variant: str | None = None) -> list[str]:
 def elsewhere() -> Mapping[str, str]:
     """Return by module which other tests judge it, for modules that no thread of a program runs.
 
-    A family declares them as ``ELSEWHERE`` in ``operators.<family>.check.elsewhere``.
+    A key may also be a module, a space and a function. A family declares them as ``ELSEWHERE`` in
+    ``operators.<family>.check.elsewhere``.
     """
     return declared_in("elsewhere", "ELSEWHERE")
 

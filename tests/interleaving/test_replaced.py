@@ -6,7 +6,7 @@ import pytest
 
 from operators.check.families import checked, name_of
 from operators.check.mutants import source_file
-from operators.check.replaced import asked, elsewhere, modules, variants_of
+from operators.check.replaced import asked, elsewhere, modules, text_of, variants_of
 
 
 @pytest.mark.parametrize(
@@ -36,5 +36,8 @@ def test_oracles_are_left_alone():
 
 def test_modules_judged_elsewhere_exist_and_are_left_out():
     assert elsewhere(), "no family declares any"
-    assert all(source_file(module).is_file() for module in elsewhere())
-    assert not set(elsewhere()) & set(modules())
+    there = [each.partition(" ") for each in elsewhere()]
+    assert all(source_file(module).is_file() for module, _, _ in there)
+    assert not {module for module, _, function in there if not function} & set(modules())
+    for module, _, function in there:
+        assert not function or f"def {function}(" in text_of(module)

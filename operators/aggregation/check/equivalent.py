@@ -11,14 +11,6 @@ EQUIVALENT = {
     " number - hive.nodes[node_at(hive, tallest_before) + NUMBER] > TALL_EVERY": (
         "one more winset may be short, for which there still is a table"
     ),
-    "operators.aggregation.update_output update_active: swap"
-    " end_at = slot_address(windows, home, windows.count_of_places)"
-    " at = slot_address(windows, home, control[FIRST_PLACE]) ->"
-    " at = slot_address(windows, home, control[FIRST_PLACE])"
-    " end_at = slot_address(windows, home, windows.count_of_places)": "both only compute a number",
-    "operators.aggregation.w_hive let_go: drop poison(hive.nodes, node + NUMBER, 1) -> pass": (
-        "nobody reads the number of a node that was given back, and poison is never compiled"
-    ),
     "operators.aggregation.wiml_panes process: swap windows.control[NEWEST] = pane"
     " step_past(hive, place) -> step_past(hive, place) windows.control[NEWEST] = pane": (
         "the first is a word that only this thread reads"

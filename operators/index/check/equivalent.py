@@ -59,15 +59,9 @@ EQUIVALENT = {
     " record)) -> not (not swap(tree, node, head, head_of(node, block_of(head), record)))": (
         "it decides about a mark alone"
     ),
-    _BW + "chain walk_inner: swap first = max(first, offset_of(meta)) end = end_at(tree, at) -> end"
-    " = end_at(tree, at) first = max(first, offset_of(meta))": "both only compute a number",
     _BW + "chain walk_inner: constant 0 -> 1 (2)": (
         "an entry that comes to a node is not below its first term, to which the step back from"
         " rank 1 leads as well"
-    ),
-    "operators.index.forest insert_at: swap keys = keys_of(forest, node) links = links_of(forest,"
-    " node) -> links = links_of(forest, node) keys = keys_of(forest, node)": (
-        "both only compute a number"
     ),
     _B + "even_out: swap remove_at(forest, right, 0, 0) insert_at(forest, left, count, key, count,"
     " link) -> insert_at(forest, left, count, key, count, link) remove_at(forest, right, 0, 0)": (
@@ -111,10 +105,5 @@ EQUIVALENT = {
     _OLC + "changes attempt_insert: constant True -> False": (
         "equal keys then come in another order, and whoever looks for an entry goes on behind the"
         " first of its key"
-    ),
-    _B + "merge_children: swap from_keys, to_keys = keys_of(forest, right), keys_of(forest, left) +"
-    " count from_links = links_of(forest, right) -> from_links = links_of(forest, right) from_keys,"
-    " to_keys = keys_of(forest, right), keys_of(forest, left) + count": (
-        "both only compute numbers"
     ),
 }

@@ -79,9 +79,6 @@ EQUIVALENT = {
     "operators.pipeline.blocks.scheduled work_by_scheduler: constant 1 -> 0": (
         "how many blocks a turn takes that only flush: the outputs are the same"
     ),
-    "operators.pipeline.runtime process: swap outputs = stage.made[own:behind] state ="
-    " stage.rows[row : row_end(stage, row, key)] -> state = stage.rows[row : row_end(stage,"
-    " row, key)] outputs = stage.made[own:behind]": "each only makes a view",
     "operators.pipeline.stage processed: drop partitioned.processed(stage.partitioned,"
     " worker) -> pass": "it does nothing: a worker keeps the partition",
     "operators.pipeline.blocks.advancing records: swap began = begin_timing(number)"

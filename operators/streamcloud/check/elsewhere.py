@@ -30,4 +30,11 @@ ELSEWHERE = {
         " kernels.merging kernels.moving kernels.operator kernels.pairing kernels.panes"
         " kernels.probing kernels.product kernels.reorder kernels.stateless kernels.stores saved",
     ),
+    "operators.streamcloud.carriers.threads body_of": (
+        "by it the crew knows that a run has ended; tests/operators/streamcloud/test_carriers.py"
+    ),
+    "operators.streamcloud.parts take_back": (
+        "takes back what an instance did in another process;"
+        " tests/operators/streamcloud/test_processes.py"
+    ),
 }

@@ -25,14 +25,6 @@ EQUIVALENT = {
     "operators.streamcloud.carriers.threads keep_all: drop thread.report(taken) -> pass": (
         "a number for who watches the run"
     ),
-    "operators.streamcloud.carriers.threads body_of: constant True -> False": (
-        "by this the crew knows that a run has ended; tests/operators/streamcloud/test_carriers.py"
-    ),
-    "operators.streamcloud.parts take_back: drop self.instances[place][number].load(state) ->"
-    " pass": (
-        "it takes back what an instance did in another process:"
-        " tests/operators/streamcloud/test_processes.py"
-    ),
     "operators.streamcloud.carriers.bells wait: not round > FIRST_WAIT -> not (round >"
     " FIRST_WAIT)": "in which rounds a thread sleeps, which none does on the machine",
     "operators.streamcloud.parts _named: constant True -> False": "both lists have as many",
