@@ -297,11 +297,7 @@ OF_INPUT = (
     ),
     AggregationProgram(
         "deep-to-the-end",
-        (
-            (*adds(0, (0, 0), (2, 1)), *closes(0)),
-            adds(1, (2, 1)),
-            processes(2),
-        ),
+        ((*adds(0, (0, 0), (2, 1)), *closes(0)), adds(1, (2, 1)), processes(2)),
         winsets_ahead=3,
         deep=True,
     ),

@@ -91,7 +91,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
     merges = {"keys": range(10, 80, 10), "without": (30, 60, 70)}
     three = {"keys": range(10, 120, 10), "without": (30, 60)}
     deep = {"keys": range(10, 170, 10), "without": (30, 60, 90, 120, 150, 160, 140, 130)}
-    few = {"slots": 4}
+    few, some = {"slots": 4}, {"schedules": SOME}
     scarce = {"blocks": 11, "most_waiting": 0, "sizes": (8, 4, 1, 2)}
     return [
         *of_family.scenarios(variant),
@@ -155,15 +155,9 @@ def scenarios(variant: Variant) -> list[Scenario]:
         ),
         _scenario("two-levels", take(110), take(50), **deep),
         # The right inner node is merged away while another thread is on the way through it.
-        _scenario("look-through-removed", has(110), take(100), **deep, schedules=SOME),
+        _scenario("look-through-removed", has(110), take(100), **deep, **some),
         # The root that a search begins at is cut in two.
-        _scenario(
-            "look-beside-a-new-root",
-            has(150),
-            put(160),
-            keys=range(10, 160, 10),
-            schedules=SOME,
-        ),
+        _scenario("look-beside-a-new-root", has(150), put(160), keys=range(10, 160, 10), **some),
         # The two leaves on the right become one, then the two inner nodes: three leaves are left.
         _scenario("inner-nodes-merge", take(110), **deep, nodes=5),
         # A block each for a base, a leaf and a root, in addition to those reserved for merges.

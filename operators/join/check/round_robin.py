@@ -53,6 +53,19 @@ def scenarios(variant: Variant) -> list[Scenario]:
     ]
 
 
+def _note(output: Output, given: np.ndarray, ordered: bool) -> None:
+    """Note the partners that a step gave out: in order, or at their tuple."""
+    count = int(output.words[COUNT])
+    found = sum(1 << int(output.partners[at]) for at in range(count))
+    if ordered:
+        given[0] += 1
+        given[given[0]] = found
+    else:
+        assert count > 0, "a record without partners"
+        given[0] += count
+        given[1 + 2 * output.words[POSITION] + output.words[SIDE]] += found
+
+
 def scenario(
     variant: Variant,
     name: str,
@@ -70,8 +83,8 @@ def scenario(
     """Return the scenario of `threads` cores that join some rows.
 
     Without `probing` the first row enters the windows without a search. Rings hold `room` messages
-    and partners. In a time window of `span` ticks a row arrives each
-    tick. `more` is for ``make_state``.
+    and partners. In a time window of `span` ticks a row arrives each tick. `more` is for
+    ``make_state``.
     """
     operations = variant.operations
     step = operations.make_step(index="nested-loop")
@@ -105,16 +118,7 @@ def scenario(
         if status == NOT_READY and not operations.ordered:
             assert [*core.words] == before, "a core has gone on, and answers that it waits"
         if status == FOUND:
-            output, given = state.output, state.given
-            count = int(output.words[COUNT])
-            found = sum(1 << int(output.partners[at]) for at in range(count))
-            if operations.ordered:
-                given[0] += 1
-                given[given[0]] = found
-            else:
-                assert count > 0, "a record without partners"
-                given[0] += count
-                given[1 + 2 * output.words[POSITION] + output.words[SIDE]] += found
+            _note(state.output, state.given, operations.ordered)
         return int(status)
 
     def finish(state: _Running, history: Sequence[HistoryOperation]) -> None:

@@ -32,7 +32,7 @@ from operators.pipeline.board import (
 )
 from operators.pipeline.check import dimensions
 from operators.pipeline.check.block_ring import scheduled_blocks
-from operators.pipeline.check.choices import choices
+from operators.pipeline.check.decisions import choices
 from operators.pipeline.check.whole_pipelines import whole_pipelines
 
 OPERATORS = 2
