@@ -135,6 +135,12 @@ def test_the_time_of_a_check_is_limited_and_is_that_of_the_processor(monkeypatch
     assert replaced.ask("core/mutex", endless, "share") == TIME
 
 
+def test_a_check_that_waits_for_ever_is_ended_by_the_clock(monkeypatch):
+    monkeypatch.setattr(replaced, "WALL_S", 1)
+    waiting = {"operators.core.mutex": "import time\n\ntime.sleep(600)\n"}
+    assert replaced.ask("core/mutex", waiting, "share") == TIME
+
+
 def test_what_few_schedules_do_not_miss_more_are_asked(monkeypatch):
     asked = []
 
