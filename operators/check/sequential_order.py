@@ -37,12 +37,11 @@ class Event(NamedTuple):
 
 
 class _Thread:
-    """The events of a thread: their numbers, their times, and by count the first so many."""
+    """The events of a thread: their times, and by count the first so many as a set."""
 
-    __slots__ = ("numbers", "times", "first")
+    __slots__ = ("times", "first")
 
     def __init__(self) -> None:
-        self.numbers: list[int] = []
         self.times: list[int] = []
         self.first = [0]
 
@@ -129,7 +128,6 @@ class SequentialOrder:
         event = self._events[number]
         before = self._happens_before(event)
         own = self._threads.setdefault(event.thread, _Thread())
-        own.numbers.append(number)
         own.times.append(event.time)
         own.first.append(own.first[-1] | 1 << number)
         self._at_word[event.key] = self._at_word.get(event.key, 0) | 1 << number
@@ -149,7 +147,7 @@ class SequentialOrder:
         """Take the last event back."""
         event, bit = self._events.pop(), 1 << last
         own = self._threads[event.thread]
-        for each in (own.numbers, own.times, own.first, self._before, self._to, self._eco_to):
+        for each in (own.times, own.first, self._before, self._to, self._eco_to):
             each.pop()
         self._at_word[event.key] ^= bit
         for each in _members(self._at_word[event.key]) if event.stores is not None else ():

@@ -92,9 +92,9 @@ class Size:
 
 
 # The schedules before the cut are no sample: an exploration changes the last choice first, so the
-# first hundreds of schedules preempt late. The random schedules cover all kinds. With half of what
-# there was (200 random, 100 of an exploration, 2,000 states) every mark is passed, and no mutant of
-# the catalogue survives ``--mutants``, which asks a plain check about those that are left.
+# first hundreds of schedules preempt late. The random schedules cover all kinds. With these every
+# mark is passed, and no mutant of the catalogue survives ``--mutants``, which asks a plain check
+# about those that are left.
 SHARE = Size({"sc": 2, "pso": 1, "rc11": 0}, random=120, graphs=2, states=1_000, schedules=50)
 PLAIN = Size(
     {"sc": 2, "pso": 1, "rc11": 1}, random=3_000, graphs=100, states=4_000,

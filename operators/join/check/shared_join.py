@@ -74,6 +74,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of a join of several threads."""
     merges = "merge" in (each.name for each in variant.parameters)
     equal = [5] * 10
+    two_of_r = [40] * 8 + [22, 5], [5, 6, 7, 8, 20, 21, 22, 23], 8, 8
     found = {
         "a-row": _Join([9], [9], 0, 2),
         "two-streams": _Join([9, 3], [4, 9], 1, 2),
@@ -87,21 +88,9 @@ def scenarios(variant: Variant) -> list[Scenario]:
         "round-the-ring": _Join([5] * 131, [], 127, 8, {"ahead": 4}, schedules=IDLE_SCHEDULES),
         "lock-step": _Join([9, 3], [4, 9], 1, 2, {"descents": "lock-step", "task_size": 2}),
         # A task has two tuples of R, and the first one finds its partners in later leaves of S.
-        "two-of-r": _Join(
-            [40] * 8 + [22, 5],
-            [5, 6, 7, 8, 20, 21, 22, 23],
-            8,
-            8,
-            {"task_size": 2},
-            schedules=IDLE_SCHEDULES,
-        ),
+        "two-of-r": _Join(*two_of_r, {"task_size": 2}, schedules=IDLE_SCHEDULES),
         "two-of-r-lock-step": _Join(
-            [40] * 8 + [22, 5],
-            [5, 6, 7, 8, 20, 21, 22, 23],
-            8,
-            8,
-            {"descents": "lock-step", "task_size": 2},
-            schedules=IDLE_SCHEDULES,
+            *two_of_r, {"descents": "lock-step", "task_size": 2}, schedules=IDLE_SCHEDULES
         ),
         "three-threads": _Join([5, 6, 5, 9], [], 1, 2, {}, 3, deep=True),
         "tasks-of-two": _Join([5, 6, 5, 9, 6, 6], [], 2, 3, {"task_size": 2}, deep=True),
