@@ -13,6 +13,7 @@ from operators.aggregation.check.programs import (
     LARGE,
     OF_THREAD_0,
     OF_THREAD_1,
+    TEXTS,
     AggregationProgram,
     Program,
     adds,
@@ -39,6 +40,14 @@ DIMENSIONS: Mapping[str, tuple[Any, ...]] = {
     # Nothing inside, tuples that wait, or tables that have been used and given back.
     "begin": ("empty", "waiting", "reuse"),
 }
+# Of the functions that read texts; whether a text matches, its own tests show.
+OF_TEXTS: Mapping[str, tuple[Any, ...]] = {
+    **DIMENSIONS,
+    "function": ("count-mail", "first-mail"),
+    "window": ((2, 2), (5, 3)),
+    "times": ("apart", "ties"),
+    "values": ("small",),
+}
 # The most schedules of an exploration of each.
 SCHEDULES = 4
 
@@ -59,9 +68,20 @@ def derived_programs(variant: Variant) -> list[AggregationProgram]:
     return [_program(case, kind) for case in derived.cases(DIMENSIONS, _missing(variant))]
 
 
+def programs_of_texts(variant: Variant) -> list[AggregationProgram]:
+    """Return the programs of an aggregate whose functions read texts."""
+    kind = variant.operations.counts_tuples
+    cases = derived.cases(OF_TEXTS, _missing(variant))
+    # The functions of numbers have the graphs of states already.
+    return [_program(case, kind)._replace(graph=False) for case in cases]
+
+
 def uncovered(variant: Variant) -> list[str]:
     """Return the values that no program of an aggregate has, with the reasons."""
-    texts = [f"function {name}: no program has texts" for name in sorted(TEXT)]
+    texts = [
+        f"function {name}: as {name.removesuffix('-ip')}, with a predicate that has its own tests"
+        for name in sorted(TEXT - set(OF_TEXTS["function"]))
+    ]
     return derived.uncovered(DIMENSIONS, _missing(variant)) + texts
 
 
@@ -115,7 +135,12 @@ def _program(case: Mapping[str, Any], kind: str) -> AggregationProgram:
 def _adds(case: Mapping[str, Any], stream: int) -> Program:
     key, values = _KEYS[case["keys"]][stream], _VALUES[case["values"]]
     times = _TIMES[case["times"]][stream]
-    return adds(stream, *((time, key, values[at]) for at, time in enumerate(times)))
+    return adds(stream, *((time, key, _value(case, values[at])) for at, time in enumerate(times)))
+
+
+def _value(case: Mapping[str, Any], value: int) -> int:
+    """Return a tuple's value: of a text function the number of a text."""
+    return value % len(TEXTS) if case["function"] in TEXT else value
 
 
 def _begun(case: Mapping[str, Any], kind: str) -> Program:
@@ -128,6 +153,7 @@ def _begun(case: Mapping[str, Any], kind: str) -> Program:
     update = (*updates(0, 2), *updates(1, 2)) if kind == "update" else ()
     begun: Program = ()
     for time in range(0, last + 1, advance):
-        begun += (*adds(0, (time, OF_THREAD_0, 4)), *adds(1, (time, OF_THREAD_1, 4)))
+        for stream, key in enumerate((OF_THREAD_0, OF_THREAD_1)):
+            begun += adds(stream, (time, key, _value(case, 4)))
         begun += (*update, *processes(1)) if last else ()
     return begun

@@ -1,7 +1,7 @@
 """The programs that aggregates are checked with; ``scenarios`` makes scenarios of them.
 
-There are two streams and two update threads, windows a few time units long, and a handful of keys.
-A thread of a program may take several parts, say an input and the output thread, so that two
+There are two streams and mostly two update threads, windows a few time units long, and a handful of
+keys. A thread of a program may take several parts, say an input and the output thread, so that two
 threads with two preemptions find races that would take three.
 """
 
@@ -15,6 +15,8 @@ from operators.check.scenario import Call
 
 INPUTS = 2
 KEYS = 4
+# What the values of a text function refer to; not each matches.
+TEXTS = (b"to nobody", b"a@b.cd", b"from c@d.ef")
 # With this many keys and two threads, these two share one bucket in the winsets of a W-Hive.
 KEYS_IN_BUCKETS, ONE_BUCKET = 46, (0, 34)
 # A key of each of the two update threads in TuMLMC.
@@ -36,7 +38,7 @@ class AggregationProgram(NamedTuple):
         Calls made before the threads begin; each tuple is accepted.
     size, advance, function, keys
         Arguments of the plan.
-    ahead, levels, winsets_ahead, panes_ahead : int
+    ahead, levels, winsets_ahead, panes_ahead, update_threads : int
         The arguments of the state, where it has such a parameter.
     rows_kept : int
         Rows that are kept until they are taken; 0 to compare the digest alone.
@@ -45,7 +47,7 @@ class AggregationProgram(NamedTuple):
     retry : bool
         Whether calls that answer FULL or NOT_READY are repeated until they do not.
     deep : bool
-    schedules : float
+    graph, schedules
         As in `Scenario`.
     """
 
@@ -60,10 +62,12 @@ class AggregationProgram(NamedTuple):
     levels: int = 1
     winsets_ahead: int = 1
     panes_ahead: int = 2
+    update_threads: int = 2
     rows_kept: int = ROWS_KEPT
     needs: str = ""
     retry: bool = False
     deep: bool = False
+    graph: bool = True
     schedules: float = math.inf
 
     def plan(self) -> AggregationPlan:
@@ -302,89 +306,3 @@ OF_INPUT = (
         deep=True,
     ),
 )
-
-# The first two tuples, of one time, are one for each update thread.
-_LOADED = (
-    *adds(0, (0, OF_THREAD_0, 5), (3, OF_THREAD_1, 6)),
-    *adds(1, (0, OF_THREAD_1, 7), (2, OF_THREAD_0, 8)),
-    *closes(0, 1),
-)
-
-# Update threads share the winsets, and each reads every tuple. The smallest come first here too.
-OF_UPDATE = (
-    AggregationProgram(
-        "the-end",
-        (updates(0, 2), (*updates(1, 2), *processes(2))),
-        (*adds(0, (0, OF_THREAD_0)), *closes(0, 1), *updates(0, 1)),
-    ),
-    AggregationProgram(
-        "input-and-updates",
-        ((*adds(0, (2, OF_THREAD_1)), *closes(0)), (*updates(0, 2), *updates(1, 2), *processes(1))),
-        (*adds(0, (0, OF_THREAD_0)), *adds(1, (1, OF_THREAD_0)), *closes(1)),
-    ),
-    AggregationProgram("updates", (updates(0, 2), updates(1, 2)), _LOADED, winsets_ahead=3),
-    AggregationProgram(
-        "overlapping",
-        (updates(0, 3), updates(1, 3)),
-        _LOADED,
-        size=4,
-        levels=2,
-        winsets_ahead=3,
-        function="sum",
-    ),
-    AggregationProgram(
-        "updates-and-output",
-        (updates(0, 4), (*updates(1, 3), *processes(2))),
-        (*_LOADED, *updates(0, 1), *updates(1, 1)),
-    ),
-    AggregationProgram(
-        "one-bucket",
-        (updates(0, 2), updates(1, 2)),
-        (*adds(0, (0, ONE_BUCKET[0]), (0, ONE_BUCKET[1])), *closes(0, 1)),
-        keys=KEYS_IN_BUCKETS,
-    ),
-    # The first tuple of a key is the first in the total order, whichever thread is faster.
-    AggregationProgram(
-        "firsts",
-        (updates(0, 3), (*updates(1, 2), *processes(1))),
-        _LOADED,
-        size=4,
-        function="first",
-    ),
-    # Thread 1 has no key here, and still has to publish that it is past a winset: no end comes to
-    # the rescue, and the output thread retries until it has one.
-    AggregationProgram(
-        "foreign-tuples",
-        (updates(1, 2), (*updates(0, 2), *processes(1))),
-        (*adds(0, (0, OF_THREAD_0), (2, OF_THREAD_0)), *adds(1, (9, OF_THREAD_0)), *closes(0)),
-        retry=True,
-    ),
-    A_CALL_EACH._replace(threads=(*A_CALL_EACH.threads, updates(0, 2), updates(1, 2))),
-    # A tuple that finds no room for the winset is held: thread 0 goes on when thread 1 has.
-    AggregationProgram(
-        "held",
-        (updates(0, 4), (*updates(1, 2), *processes(1))),
-        (*adds(0, (0, 0), (4, 0)), *adds(1, (2, 0), (9, 0)), *closes(0)),
-    ),
-    AggregationProgram(
-        "going-round",
-        (updates(0, 4), (*updates(1, 4), *processes(3))),
-        (
-            *adds(0, (0, OF_THREAD_0), (4, OF_THREAD_1), (8, OF_THREAD_0)),
-            *adds(1, (2, OF_THREAD_1), (6, OF_THREAD_0)),
-            *closes(0, 1),
-            *updates(0, 2),
-            *updates(1, 2),
-            *processes(1),
-        ),
-        retry=True,
-    ),
-    AggregationProgram(
-        "deep-all-three",
-        (updates(0, 4), updates(1, 4), processes(2)),
-        (*_LOADED, *updates(0, 1), *updates(1, 1)),
-        deep=True,
-    ),
-)
-
-PROGRAMS = {"output": OF_OUTPUT, "input": OF_INPUT, "update": OF_UPDATE}

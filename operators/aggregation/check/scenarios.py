@@ -16,11 +16,28 @@ from typing import Any
 import numpy as np
 
 from operators.aggregation.check import dimensions
-from operators.aggregation.check.programs import INPUTS, PROGRAMS, AggregationProgram
+from operators.aggregation.check.programs import (
+    INPUTS,
+    OF_INPUT,
+    OF_OUTPUT,
+    TEXTS,
+    AggregationProgram,
+)
+from operators.aggregation.check.update_programs import OF_UPDATE
 from operators.aggregation.family import AggregationOperations
-from operators.aggregation.plan import AggregationPlan
+from operators.aggregation.functions import NAMES, TEXT
+from operators.aggregation.plan import AggregationPlan, Text
 from operators.aggregation.reference import rows_of
-from operators.aggregation.sink import DIGEST, ROW_WORDS, ROWS, fold_rows, outputs, take_rows
+from operators.aggregation.sink import (
+    DIGEST,
+    ROW_WORDS,
+    ROWS,
+    Sink,
+    fold_rows,
+    outputs,
+    take_rows,
+    winset_log,
+)
 from operators.aggregation.specification import WHiveSpecification
 from operators.aggregation.w_hive import WHiveState
 from operators.aggregation.w_hive import check_invariants as check_hive
@@ -35,6 +52,8 @@ from operators.contract import (
 
 # A tuple goes in, and rows come out, in the call.
 ALONE = dict.fromkeys(("add", "close", "update", "process"), ITSELF)
+# By the thread whose steps are the tuples.
+PROGRAMS = {"output": OF_OUTPUT, "input": OF_INPUT, "update": OF_UPDATE}
 # The value of parameters that no program names: small, so that races meet.
 SMALL = 2
 # More rounds of closing, updating and processing than any program leaves work for.
@@ -54,6 +73,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         for program in (
             *PROGRAMS[variant.operations.counts_tuples],
             *dimensions.derived_programs(variant),
+            *dimensions.programs_of_texts(variant),
         )
         if program.function in variant.operations.functions
         and program.needs in ("", *(parameter.name for parameter in variant.parameters))
@@ -67,7 +87,7 @@ def uncovered(variant: Variant) -> list[str]:
 
 def settings(variant: Variant, program: AggregationProgram) -> dict[str, int | str]:
     """Return the parameters with which an aggregate is made for a program, within their limits."""
-    named = ("ahead", "levels", "winsets_ahead", "panes_ahead")
+    named = ("ahead", "levels", "winsets_ahead", "panes_ahead", "update_threads")
     wanted = {name: getattr(program, name) for name in named}
     return {p.name: nearest(p, wanted.get(p.name, SMALL)) for p in variant.parameters}
 
@@ -76,10 +96,12 @@ def _scenario(variant: Variant, program: AggregationProgram) -> Scenario:
     operations = variant.operations
     perform = performing(operations)
     plan, given = program.plan(), settings(variant, program)
+    # The specification has numbers alone.
+    answers_as_w_hive = operations.answers_as_w_hive and program.function not in TEXT
     answers: list[Any] = []
 
     def make() -> Any:
-        state = operations.make_state(plan, inputs=INPUTS, **given)
+        state = operations.make_state(plan, inputs=INPUTS, text=_texts(plan), **given)
         answers[:] = [perform(state, call) for call in program.before]
         for call, answer in zip(program.before, answers, strict=True):
             if call.name in ("add", "close") and answer != ACCEPTED:
@@ -105,14 +127,23 @@ def _scenario(variant: Variant, program: AggregationProgram) -> Scenario:
         make=make,
         programs=program.threads,
         perform=perform,
-        specification=specification if operations.answers_as_w_hive else None,
+        specification=specification if answers_as_w_hive else None,
         finish=finish,
         invariants=check_windows,
         retry=WAITS if program.retry else frozenset(),
         declines=WAITS,
         deep=program.deep,
+        graph=program.graph,
         schedules=program.schedules,
     )
+
+
+def _texts(plan: AggregationPlan) -> Text | None:
+    """Return the texts that tuples refer to, if the function reads any."""
+    if NAMES[plan.function] not in TEXT:
+        return None
+    ends = np.cumsum([0, *map(len, TEXTS)], dtype=np.int64)
+    return Text(ends, np.frombuffer(b"".join(TEXTS), dtype=np.uint8))
 
 
 def check_windows(state: Any) -> None:
@@ -192,7 +223,8 @@ def drain_and_compare(
         for stream, tuples in enumerate(streams)
         for place, (_, timestamp, key, value) in enumerate(tuples)
     )
-    wanted = rows_of(plan, [(timestamp, key, value) for timestamp, _, _, key, value in in_order])
+    tuples = [(timestamp, key, value) for timestamp, _, _, key, value in in_order]
+    wanted = rows_of(plan, tuples, TEXTS)
     sink = state.windows.sink
     if plan.rows_capacity > 0:
         rows = np.concatenate([*blocks, take_rows(sink)]).tolist()
@@ -200,3 +232,14 @@ def drain_and_compare(
     assert outputs(sink) == len(wanted), f"counted {outputs(sink)} rows of {wanted}"
     digest = fold_rows(0, np.array(wanted, dtype=np.int64).reshape(-1, ROW_WORDS))
     assert int(sink.counters[DIGEST]) == digest, f"the digest is not that of {wanted}"
+    _check_log(sink, np.array(wanted, dtype=np.int64).reshape(-1, ROW_WORDS))
+
+
+def _check_log(sink: Sink, rows: np.ndarray) -> None:
+    """Check what is logged of each winset: where it begins, its rows, and the digest after it."""
+    starts, counts = np.unique(rows[:, 0], return_counts=True)
+    digests = [fold_rows(0, rows[:end]) for end in np.cumsum(counts)]
+    log = winset_log(sink)
+    logged = [each.tolist() for each in (log.window_start, log.rows, log.digest)]
+    wanted = [starts.tolist(), counts.tolist(), digests]
+    assert logged == wanted, f"logged were {logged}, and should be {wanted}"
