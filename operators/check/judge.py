@@ -123,7 +123,8 @@ class Judge:
         settle(machine.pairs)
         machine.remove()
         try:
-            self.assertions.judge(invariants, machine.original)
+            with apart("the judgement at rest"):
+                self.assertions.judge(invariants, machine.original)
         except AssertionError as error:
             raise Failure("invariant", f"at rest between calls, {error}") from error
         finally:

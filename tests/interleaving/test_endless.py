@@ -20,6 +20,9 @@ from operators.check.shorten import shorten
 from operators.core.atomics import RELAXED, load
 
 
+THIS = sys.modules[__name__]
+
+
 class State(NamedTuple):
     words: np.ndarray
 
@@ -49,7 +52,7 @@ def test_a_loop_without_a_step_fails_and_names_the_thread(watched):
             while True:
                 pass
 
-    explorer = Explorer(scenario(perform), "sc", [sys.modules[__name__]])
+    explorer = Explorer(scenario(perform), "sc", [THIS])
     with pytest.raises(Failure, match="thread a has taken no step .* a loop without an end") as got:
         explorer.run(Turns({}))
     assert got.value.check == "progress" and got.value.schedule == "loop:sc:a1"
@@ -61,10 +64,20 @@ def test_a_judge_that_drains_without_an_end_fails(watched):
             pass
 
     judged = replace(scenario(once), finish=finish)
-    explorer = Explorer(judged, "sc", [sys.modules[__name__]])
+    explorer = Explorer(judged, "sc", [THIS])
     with pytest.raises(EndlessLoop, match="the draining of the structure has not ended") as got:
         explorer.run(Turns({}))
     assert got.value.schedule and shorten(explorer, got.value) is got.value
+
+
+def test_a_judgement_at_rest_without_an_end_fails(watched):
+    def invariants(state):
+        while state.words[0] == 0:
+            pass
+
+    explorer = Explorer(replace(scenario(once), invariants=invariants), "sc", [THIS])
+    with pytest.raises(EndlessLoop, match="the judgement at rest has not ended"):
+        explorer.run(Turns({}))
 
 
 def test_a_program_whose_making_does_not_end_fails(watched):
@@ -77,13 +90,13 @@ def test_a_program_whose_making_does_not_end_fails(watched):
 
 
 def test_a_long_search_for_an_order_is_no_loop(watched):
-    explorer = Explorer(scenario(once), "sc", [sys.modules[__name__]])
+    explorer = Explorer(scenario(once), "sc", [THIS])
     explorer.judge.judge = lambda machine: sum(range(20_000_000))
     explorer.run(Turns({}))
 
 
 def test_many_short_runs_and_what_runs_between_them_are_no_loop(watched):
-    explorer = Explorer(scenario(once), "sc", [sys.modules[__name__]])
+    explorer = Explorer(scenario(once), "sc", [THIS])
     for _ in range(300):
         explorer.run(Turns({}))
     # The machine is not installed here.
