@@ -93,4 +93,16 @@ EQUIVALENT = {
     "operators.pipeline.runtime post: constant 1 -> 0": (
         "how often operators were left out, which is only reported"
     ),
+    "operators.pipeline.blocks.scattering divide: swap held.key_of[slot * held.takes + index] ="
+    " key part = partition_of(stage, key, state.ranged) -> part = partition_of(stage, key,"
+    " state.ranged) held.key_of[slot * held.takes + index] = key": (
+        "a word of the block, and a number from words that nobody writes in a run"
+    ),
+    "operators.pipeline.blocks.turns work_in_blocks: constant 1 -> 0": (
+        "how many blocks are enough is asked after the first one: none is as one"
+    ),
+    "operators.pipeline.stage take: drop out[0] = 0 -> pass": (
+        "tables, of which a partition has a part, are of partitioned operators alone"
+    ),
+    "operators.pipeline.serial leave: constant 0 -> 1 (2)": ("only answers below 0 are looked at"),
 }

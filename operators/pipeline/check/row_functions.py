@@ -19,6 +19,13 @@ def counted(record, state, out):
     return 1
 
 
+def counted_at_the_end(record, state, out):
+    """Count in the last word of a row, and put out how many words the row has, too."""
+    state[len(state) - 1] += 1
+    out[0], out[1] = record[0], 100 * len(state) + 10 * record[1] + state[len(state) - 1]
+    return 1
+
+
 def doubled(record, state, out):
     """Count, and put out two records for each."""
     state[0] += 1

@@ -42,6 +42,7 @@ from operators.pipeline.check.row_functions import (
     KEYS,
     WORDS,
     counted,
+    counted_at_the_end,
     doubled,
     emptied,
     key_itself,
@@ -101,6 +102,8 @@ WITH_KEYS = Operator("count by a key", PARTITIONED, counted, WORDS, most=2, key=
 FLUSHES_BY_KEY = _partitioned("count by key and flush", counted, flush=emptied)
 IN_A_TABLE = Operator("count in a table", PARTITIONED, counted, WORDS, most=2, key=key_itself,
                       keys=KEYS, row_words=1, table_rows=2)  # fmt: skip
+IN_ROWS = Operator("count in rows of different lengths", PARTITIONED, counted_at_the_end, WORDS,
+                   most=2, key=key_of, keys=KEYS, row_starts=np.array([0, 1, 3]))  # fmt: skip
 
 SAME_KEY = ((0, 2), (0, 4), (2, 6))
 BOTH_KEYS = ((0, 2), (1, 4), (1, 6))
@@ -138,6 +141,7 @@ def whole_pipelines(variant: Variant) -> list[Scenario]:
         # Markers are timed, a source has a pace, and a slice has time for no tuple.
         pipeline("timed", (FILTER, BY_KEY), ONE_DROPPED, marker_every=1, timed=True, graph=False),
         pipeline("in-a-table", (FILTER, IN_A_TABLE), THREE_KEYS, graph=False),
+        pipeline("in-rows-of-their-own", (FILTER, IN_ROWS), BOTH_KEYS, graph=False),
         pipeline("partitioned-twice", (BY_KEY, BY_KEY), SAME_KEY, IN_PARTITIONS),
         pipeline("no-room-for-two", (DOUBLES, BY_KEY), BOTH_KEYS[:2], SHARED),
         pipeline("no-room-lock-based", (DOUBLES_BY_KEY, COUNTS), SAME_KEY[:2], HYBRID, LOCK_BASED),
@@ -178,6 +182,8 @@ def _expected(pipeline: Pipeline, records: np.ndarray, setting: Setting) -> list
     state = _state(pipeline, records, setting, workers=1)
     status = make_run_serially(pipeline)(serial_state_of(state))
     assert status == 0, f"the serial run failed with {status}"
+    markers = int(state.sink.words[MARKERS])
+    assert markers == 0, f"a serial run has no markers, and {markers} arrived"
     return state.sink.kept[: int(state.sink.words[COUNT]) * WORDS].tolist()
 
 
