@@ -12,10 +12,10 @@ kills says how much the checks notice:
 ``and``         ``and`` to ``or``, ``or`` to ``and``
 ``not``         a condition negated
 
-Marks, assertions, the making of a state, the functions that check invariants, those that refuse
-arguments and those that make instructions are left alone: threads do not run them. A mutant that no
-check can kill is *equivalent*; ``EQUIVALENT`` of ``operators.<family>.check.equivalent`` names it
-with the reason.
+Marks, assertions (also that ``zip`` is strict), the making of a state, the functions that check
+invariants, those that refuse arguments and those that make instructions are left alone: threads do
+not run them. A mutant that no check can kill is *equivalent*; ``EQUIVALENT`` of
+``operators.<family>.check.equivalent`` names it with the reason.
 """
 
 from __future__ import annotations
@@ -230,7 +230,14 @@ def _can_swap(functions: Functions, one: ast.stmt, other: ast.stmt) -> bool:
 
 
 def _of_expressions(source: _Text, function: str, root: ast.AST) -> Iterator[Automatic]:
+    asserted = {
+        id(node.value)
+        for node in ast.walk(root)
+        if isinstance(node, ast.keyword) and node.arg == "strict"
+    }
     for node in ast.walk(root):
+        if id(node) in asserted:
+            continue
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             kind = type(node.ops[0])
             if kind in _COMPARE:

@@ -13,6 +13,7 @@ from operators.check.mutants import source_file
 
 # Functions of numbers that reach no memory.
 _PURE = ("len", "min", "max", "abs", "int", "bool")
+_READING, _WRITING = ("load", "peek"), ("poke", "store")
 _PACKAGE = "operators."
 # Whose order other threads see.
 _ATOMICS = "operators.core.atomics"
@@ -70,8 +71,9 @@ def commute(functions: Functions, one: ast.stmt, other: ast.stmt) -> bool:
     """Return whether two statements surely do the same in either order.
 
     They use other names than those the other one sets; and at most one of them reaches memory, or
-    both only read it, or both reach it by plain accesses alone and neither writes what the other
-    one may access.
+    both only read it, or both reach it by plain and RELAXED accesses alone and neither writes what
+    the other one may access. Between RELAXED accesses of different words the source asks for no
+    order; but a store before a load that it follows would be load buffering, which RC11 rules out.
 
     Parameters
     ----------
@@ -87,13 +89,24 @@ def commute(functions: Functions, one: ast.stmt, other: ast.stmt) -> bool:
     if functions.only_read(one) and functions.only_read(other):
         return True
     here, there = _cells_of(one), _cells_of(other)
-    if here is None or there is None:
+    if here is None or there is None or _buffers_a_load(one, other):
         return False
     return all(
         _apart(cell, other_cell)
         for cell, writes in here
         for other_cell, writes_too in there
         if writes or writes_too
+    )
+
+
+def _buffers_a_load(one: ast.stmt, other: ast.stmt) -> bool:
+    return _calls(one, "load") and _calls(other, "store")
+
+
+def _calls(statement: ast.stmt, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Call) and getattr(node.func, "id", "") == name
+        for node in ast.walk(statement)
     )
 
 
@@ -127,7 +140,9 @@ def _cells_of(statement: ast.stmt) -> list[tuple[tuple[str, ast.expr], bool]] | 
             cell = ast.Name(f".{node.attr}"), ast.Constant(0)
         elif isinstance(node, ast.Call):
             called = getattr(node.func, "id", "")
-            if called not in ("peek", "poke", *_PURE):
+            if called in ("load", "store") and getattr(node.args[-1], "id", "") != "RELAXED":
+                return None
+            if called not in (*_READING, *_WRITING, *_PURE):
                 return None
             if called in _PURE:
                 continue
@@ -135,7 +150,7 @@ def _cells_of(statement: ast.stmt) -> list[tuple[tuple[str, ast.expr], bool]] | 
         else:
             continue
         writes = isinstance(getattr(node, "ctx", None), ast.Store)
-        writes = writes or isinstance(node, ast.Call) and node.func.id == "poke"
+        writes = writes or isinstance(node, ast.Call) and node.func.id in _WRITING
         found.append(((ast.unparse(cell[0]), cell[1]), writes))
         if writes and isinstance(statement, ast.AugAssign):
             found.append((found[-1][0], False))

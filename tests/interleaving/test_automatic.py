@@ -157,11 +157,23 @@ def test_two_statements_are_swapped_with_their_indentation():
         ("x = place_of(state, 0)\n    y = place_of(self, 1)", 0),
         ("x = place_of(state, 0)\n    y = kept(self, 1)", 1),
         ("x = place_of(state, 0)\n    state[word] = 1", 1),
+        ("store(state, word + A, 1, RELAXED)\n    store(state, word + B, 0, RELAXED)", 0),
+        ("store(state, word + A, 1, RELAXED)\n    store(state, word + A, 0, RELAXED)", 1),
+        ("store(state, word + A, 1, RELAXED)\n    store(state, word + B, 0, RELEASE)", 1),
+        ("x = load(state, word + A, RELAXED)\n    y = load(state, word + B, RELAXED)", 0),
+        ("x = load(state, word + A, ACQUIRE)\n    y = load(state, word + B, RELAXED)", 1),
+        ("x = load(state, word + A, RELAXED)\n    store(state, word + B, 0, RELAXED)", 1),
+        ("store(state, word + B, 0, RELAXED)\n    x = load(state, word + A, RELAXED)", 0),
     ],
 )
 def test_statements_that_surely_commute_are_not_swapped(statements, count):
     found = mutants_in("m", f"{HELPERS}def push(state, word, self):\n    {statements}\n")
     assert sum(each.kind == "swap" and each.function == "push" for each in found) == count
+
+
+def test_that_a_zip_is_strict_is_an_assertion():
+    found = mutants_in("m", "def push(a, b):\n    return dict(zip(a, b, strict=True))\n")
+    assert not [each for each in found if each.kind == "constant"]
 
 
 def test_no_two_faults_have_the_same_name():

@@ -35,11 +35,4 @@ EQUIVALENT = {
     "operators.gate.skip_list find_on_level: drop after = node_of(link) -> pass": (
         "the next look finds the link changed, by this thread, and the search begins again"
     ),
-    "operators.gate.multi_queue_rings queue_insert: swap"
-    " store(rings.records, place + TIMESTAMP, timestamp, RELAXED)"
-    " store(rings.records, place + KEY, key, RELAXED) ->"
-    " store(rings.records, place + KEY, key, RELAXED)"
-    " store(rings.records, place + TIMESTAMP, timestamp, RELAXED)": (
-        "nobody reads either word before a later store publishes both"
-    ),
 }

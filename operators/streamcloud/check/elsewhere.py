@@ -30,6 +30,9 @@ ELSEWHERE = {
         " kernels.merging kernels.moving kernels.operator kernels.pairing kernels.panes"
         " kernels.probing kernels.product kernels.reorder kernels.stateless kernels.stores saved",
     ),
+    "operators.streamcloud.carriers.threads run": (
+        "starts threads of the system; tests/operators/streamcloud/test_carriers.py"
+    ),
     "operators.streamcloud.carriers.threads body_of": (
         "by it the crew knows that a run has ended; tests/operators/streamcloud/test_carriers.py"
     ),

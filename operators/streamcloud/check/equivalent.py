@@ -7,9 +7,6 @@ EQUIVALENT = {
     "operators.streamcloud.sources compile: drop self.merger.compile() -> pass": (
         "what is not compiled before is compiled at the first use"
     ),
-    "operators.streamcloud.balancer send: constant True -> False": (
-        "both lists have a row for each way"
-    ),
     "operators.streamcloud.instance compile: swap other.balancer.compile() other.load(other.save())"
     " -> other.load(other.save()) other.balancer.compile()": "it only compiles, in either order",
     "operators.streamcloud.merger _lay: swap out[behind : behind + own - 1] = piece[1:own]"
@@ -27,8 +24,15 @@ EQUIVALENT = {
     ),
     "operators.streamcloud.carriers.bells wait: not round > FIRST_WAIT -> not (round >"
     " FIRST_WAIT)": "in which rounds a thread sleeps, which none does on the machine",
-    "operators.streamcloud.parts _named: constant True -> False": "both lists have as many",
     "operators.streamcloud.carriers.threads __init__: drop self.go = 0 -> pass": (
         "the start of a run is set before it is read"
+    ),
+    "operators.streamcloud.balancer _cut: compare max([batch.nbytes for batch in"
+    " batches.values()]) <= self.most_body -> max([batch.nbytes for batch in batches.values()])"
+    " < self.most_body": ("a batch of exactly the most bytes is cut into one piece: itself"),
+    "operators.streamcloud.instance __init__: swap self._wiring, self._leaving = self._wired()"
+    " self._steps = self._rows_in = self._tuples_in = 0 -> self._steps = self._rows_in ="
+    " self._tuples_in = 0 self._wiring, self._leaving = self._wired()": (
+        "fields of an object that nobody has yet, and the wiring is not made of the other three"
     ),
 }
