@@ -24,6 +24,7 @@ loads read old ones.
 ``pairwise``              programs from a table of dimensions: every pair of values occurs
 ``mutants``               faults that the checks must find, chosen by hand
 ``automatic``             faults drawn at random from the syntax trees
+``reached``               which programs run a function that was changed
 ``commuting``             statements that it is no fault to swap
 ``orders``                each memory order weakened, alone and all together
 ``replaced``              the checks of a changed source, in a separate process

@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 from operators.check.commuting import Functions, commute
 from operators.check.families import declared_in
+from operators.check.reached import NOTE
 from operators.check.replaced import TIME, ask_all, elsewhere, modules, text_of
 
 _COMPARE = {
@@ -279,9 +280,23 @@ def equivalents() -> Mapping[str, str]:
 
 
 def changed_text(mutant: Automatic) -> str:
-    """Return the module's text with the fault."""
+    """Return the module's text with the fault, and with a note where the function begins."""
     text = text_of(mutant.module)
-    return text[: mutant.begin] + mutant.new + text[mutant.end :]
+    changed = text[: mutant.begin] + mutant.new + text[mutant.end :]
+    function = min(
+        (
+            node
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.FunctionDef) and node.name == mutant.function
+            if node.lineno < mutant.line <= node.end_lineno
+        ),
+        key=lambda node: node.end_lineno - node.lineno,
+    )
+    first = function.body[1 if ast.get_docstring(function) else 0]
+    line = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", ()))])
+    lines = changed.splitlines(keepends=True)
+    lines.insert(line - 1, f"{' ' * first.col_offset}{NOTE}\n")
+    return "".join(lines)
 
 
 def run(

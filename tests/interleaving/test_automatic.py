@@ -187,7 +187,8 @@ def test_a_sample_is_the_same_for_a_seed_and_compiles_in_the_source():
     assert one == again != other
     assert len(set(one)) == 40 and len({each.module for each in one}) > 10
     for each in one:
-        ast.parse(changed_text(each))
+        tree = ast.parse(changed_text(each))
+        assert ast.unparse(tree).count("reached.note()") == 1
     assert {each.module for each in sample(5, 1, "core/spin-lock")} == {"operators.core.spin_lock"}
 
 

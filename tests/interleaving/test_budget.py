@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from operators import registry
-from operators.check import suite
+from operators.check import reached, suite
 from operators.check.families import bounds_of, checked, name_of, scenarios
 from operators.check.suite import PLAIN, SHARE, Size, check_variant, spread
 from tests.joining import joined, write_family
@@ -62,3 +62,21 @@ def test_a_search_for_one_failure_looks_at_all_programs_before_it_explores_the_f
     assert [(f.scenario, f.check) for f in report.findings] == [(last.name, "result")]
     assert said == [f"{each.name}: a first look" for each in failing]
     assert report.schedules == 0
+
+
+def test_what_does_not_run_the_changed_function_is_not_searched(monkeypatch):
+    ring = registry.variant("core", "spsc-ring")
+    one, other = [s for s in scenarios(ring) if len(s.programs) > 1 and s.graph and not s.deep][:2]
+
+    def changed(state, call):
+        reached.note()
+        return other.perform(state, call)
+
+    noting = replace(other, perform=changed)
+    monkeypatch.setattr(suite, "scenarios", lambda variant: [one, noting])
+    said = []
+    report = check_variant(ring, replace(TINY, graphs=0), said.append, first_only=True)
+    looks = [f"{each.name}: a first look" for each in (one, other)]
+    assert said[:2] == looks and len(said) > 2
+    assert all(text.startswith(f"{other.name}: ") for text in said[2:])
+    assert report.scenarios == 1 and not report.missing_marks
