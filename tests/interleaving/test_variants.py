@@ -14,9 +14,16 @@ from operators.core.sources import ROOT
 VARIANTS = checked()
 # Their threads interact like those of another variant, which is tested instead: ScaleJoin's; in
 # pipelines those of the first and the last scheduler; in joins with threads on one index that over
-# the PIM-Tree, while each index is also tested alone; and in plans the subquery-cluster's.
+# the PIM-Tree, while each index is also tested alone; in plans the subquery-cluster's; in
+# aggregates over one gate those of MQLF and TuMLSC, while each gate is also tested alone; and a
+# W-Hive is tested as WiML.
 # ``millrace check`` and ``make test-full`` include them.
 ALIKE = {
+    "aggregation-mqlf-loser-tree",
+    "aggregation-mqlf-rings",
+    "aggregation-tumlsc-batch",
+    "aggregation-tumlsc-side-by-side",
+    "core-w-hive",
     "join-bw-tree",
     "join-olc-tree",
     "theta_join-scale-join-hash",
