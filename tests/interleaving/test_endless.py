@@ -19,7 +19,6 @@ from operators.check.schedules import Turns
 from operators.check.shorten import shorten
 from operators.core.atomics import RELAXED, load
 
-
 THIS = sys.modules[__name__]
 
 

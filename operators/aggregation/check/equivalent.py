@@ -32,4 +32,17 @@ EQUIVALENT = {
     " winsets.sums >= 1": "a cell of one word leaves out the second one",
     "operators.aggregation.winsets row_words_of: not words >= LINE_WORDS -> not (words >="
     " LINE_WORDS)": ("by either rule rows are as far apart as they are long, or farther"),
+    "operators.aggregation.w_hive let_go: swap reading[BOUNDARY] = head reading[BOUNDARY_EPOCH]"
+    " = epochs.advance(hive.searches) -> reading[BOUNDARY_EPOCH] ="
+    " epochs.advance(hive.searches) reading[BOUNDARY] = head": (
+        "two words that the output thread alone reads"
+    ),
+    "operators.aggregation.through_time update_output: swap update(windows, windows.current[2],"
+    " windows.current[3]) control[PROCESSED] += 1 -> control[PROCESSED] += 1 update(windows,"
+    " windows.current[2], windows.current[3])": (
+        "the number of tuples is read when a winset is closed, in a later call"
+    ),
+    "operators.aggregation.cells clear_cell: constant 0 -> 1 (3)": (
+        "of a value that is kept alone, the first tuple of the next pane overwrites it"
+    ),
 }

@@ -41,6 +41,8 @@ from operators.aggregation.sink import (
 from operators.aggregation.specification import WHiveSpecification
 from operators.aggregation.w_hive import WHiveState
 from operators.aggregation.w_hive import check_invariants as check_hive
+from operators.aggregation.winsets import WindowState
+from operators.aggregation.winsets import check_invariants as check_winsets
 from operators.check.history import HistoryOperation
 from operators.check.scenario import ITSELF, WAITS, Call, Scenario, nearest
 from operators.contract import (
@@ -147,10 +149,12 @@ def _texts(plan: AggregationPlan) -> Text | None:
 
 
 def check_windows(state: Any) -> None:
-    """Assert the invariants of an aggregate's quiescent W-Hive, if it has one."""
+    """Assert the invariants of an aggregate's quiescent W-Hive or winsets, if it has one."""
     for part in state:
         if isinstance(part, WHiveState):
             check_hive(part)
+        elif isinstance(part, WindowState):
+            check_winsets(part)
 
 
 def performing(operations: AggregationOperations) -> Callable[[Any, Call], Any]:

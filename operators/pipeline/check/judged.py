@@ -64,6 +64,7 @@ def check_times(sink: Sink, timed: bool) -> None:
     latest = int(sink.pace.words[LATEST_NS])
     assert (latest > 0) == timed, f"the records came at least {latest} late"
     if not timed:
+        assert sink.due_latencies.summary[TIMES] == 0, "a marker was late, and none was due"
         return
     markers = int(sink.words[MARKERS])
     sums = []
@@ -88,6 +89,15 @@ def check_passed(state: BlocksState) -> None:
     blocks = -(-state.total // state.block)
     noted = state.statistics.reshape(state.workers, -1, STATISTICS)[:, :, PASSED].sum(axis=0)
     assert (noted >= blocks).all(), f"of {blocks} blocks and more the segments noted {noted}"
+
+
+def check_costs(state: PipelineState) -> None:
+    """Check that the cost of each operator is of the time that was spent there."""
+    for place in range(len(state.stages)):
+        words = board.VISITS, board.COST, board.SPENT
+        visits, cost, spent = (board.look(state.board, place, word) for word in words)
+        within = board.LEAST_COST < cost <= spent
+        assert within or not visits, f"operator {place}: {spent} ns spent, {cost} ns each"
 
 
 def check_counts(pipeline: Pipeline, state: PipelineState) -> None:

@@ -32,6 +32,7 @@ from operators.pipeline.board import NOBODY, SCHEDULABLE, look
 from operators.pipeline.check import dimensions
 from operators.pipeline.check.judged import (
     SOON_NS,
+    check_costs,
     check_counts,
     check_left,
     check_times,
@@ -307,6 +308,8 @@ def _scenario(
         if not left:
             check_counts(pipeline, run.state)
         check_times(run.state.sink, timed)
+        if timed:
+            check_costs(run.state)
         answers = {o.answer for o in history}
         assert answers <= {READY, NOT_READY, END}, f"a turn failed: {sorted(answers)}"
 

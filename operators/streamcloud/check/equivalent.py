@@ -35,4 +35,27 @@ EQUIVALENT = {
     " self._tuples_in = 0 self._wiring, self._leaving = self._wired()": (
         "fields of an object that nobody has yet, and the wiring is not made of the other three"
     ),
+    "operators.streamcloud.carriers.channels __init__: swap self._progress = {each: END if each"
+    " in ended else NO_PROGRESS for each in self._numbers} self._sending = {s: number for s,"
+    " number in self._numbers.items() if s not in ended} -> self._sending = {s: number for s,"
+    " number in self._numbers.items() if s not in ended} self._progress = {each: END if each in"
+    " ended else NO_PROGRESS for each in self._numbers}": (
+        "two fields of an object that nobody has yet, neither made of the other"
+    ),
+    "operators.streamcloud.parts __init__: swap self.instances = [ [Instance(plan, stage.name,"
+    " number, coding.codes) for number in range(stage.instances)] for stage in plan.stages ]"
+    " self.sinks = [OutputSink(plan, sink) for sink in plan.sinks] -> self.sinks ="
+    " [OutputSink(plan, sink) for sink in plan.sinks] self.instances = [ [Instance(plan,"
+    " stage.name, number, coding.codes) for number in range(stage.instances)] for stage in"
+    " plan.stages ]": ("two fields of an object that nobody has yet, neither made of the other"),
+    "operators.streamcloud.instance __init__: compare len(node.inputs) > 1 -> len(node.inputs)"
+    " >= 1": ("the merger waits for what is certain although it need not: the same rows, later"),
+    "operators.streamcloud.carriers.channels put: drop self._came_bell.ring() -> pass": (
+        "nobody sleeps on the machine; tests/operators/streamcloud/test_channels.py"
+    ),
+    "operators.streamcloud.carriers.channels _from_whom: swap least = min(self._progress[each]"
+    " for each in self._sending) there = [s for s, ring in self._sending.items() if"
+    " front(self.rings, ring) != NO_SLOT] -> there = [s for s, ring in self._sending.items() if"
+    " front(self.rings, ring) != NO_SLOT] least = min(self._progress[each] for each in"
+    " self._sending)": ("one reads words of the receiver alone"),
 }

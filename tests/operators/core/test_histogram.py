@@ -135,6 +135,13 @@ def test_oracle_merging_equals_recording_together(parts):
     check_invariants(merged)
 
 
+def test_a_histogram_that_forgets_is_as_a_new_one():
+    ours = made_of([3, 700, LARGEST_NS])
+    module.forget(ours)
+    for found, new in zip(ours, make_histogram(), strict=True):
+        assert found.tolist() == new.tolist()
+
+
 def test_marks_each_rare_branch_is_met():
     marks.hits.clear()
     record(make_histogram(), -1, 1)
