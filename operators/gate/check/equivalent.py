@@ -35,4 +35,15 @@ EQUIVALENT = {
     "operators.gate.skip_list find_on_level: drop after = node_of(link) -> pass": (
         "the next look finds the link changed, by this thread, and the search begins again"
     ),
+    "operators.gate.multi_queue_loser_tree get_next_ready_tuple: not timestamp == UNKNOWN ->"
+    " not (timestamp == UNKNOWN) (2)": (
+        "the next head is then looked up at the next call, and one that is unknown wins every match"
+    ),
+    "operators.gate.multi_queue_rings ring_size: constant 1 -> 0 (2)": (
+        "at most a ring of twice the slots; how many tuples it takes is another number"
+    ),
+    "operators.gate.t_gate insert_tuple: compare timestamp >= END_TIMESTAMP -> timestamp >"
+    " END_TIMESTAMP": (
+        "a tuple of exactly that time is beyond the limit of timestamps in the contract"
+    ),
 }
