@@ -40,7 +40,7 @@ EQUIVALENT = {
         "the next head is then looked up at the next call, and one that is unknown wins every match"
     ),
     "operators.gate.multi_queue_rings ring_size: constant 1 -> 0 (2)": (
-        "at most a ring of twice the slots; how many tuples it takes is another number"
+        "at most twice as many slots are given back at a time, which is for speed"
     ),
     "operators.gate.t_gate insert_tuple: compare timestamp >= END_TIMESTAMP -> timestamp >"
     " END_TIMESTAMP": (
