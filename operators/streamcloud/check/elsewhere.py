@@ -36,6 +36,12 @@ ELSEWHERE = {
     "operators.streamcloud.carriers.threads body_of": (
         "by it the crew knows that a run has ended; tests/operators/streamcloud/test_carriers.py"
     ),
+    **{
+        f"operators.streamcloud.rows {function}": (
+            "packs what goes to another process; tests/operators/streamcloud/test_rows.py"
+        )
+        for function in ("pack", "pack_arrays", "pieces", "unpack", "unpack_arrays")
+    },
     "operators.streamcloud.parts take_back": (
         "takes back what an instance did in another process;"
         " tests/operators/streamcloud/test_processes.py"
