@@ -59,6 +59,9 @@ BORROWS_LEFT = (0, 10, 20, "+25", "+35", "-35", 15, 17)  # [0 10 15 17] [20 25]
 DEEP = (0, "+5", 20, 30, 40, 50, 60, "+70", 80, 90, 100)
 EQUAL = (5, 5, "+5", "+5", 5, 5, "+5", 5)  # in three leaves
 EQUAL_BESIDE = (0, 7, 8, 9, 10, "+5", "+5")  # [0 5 5 7] [8 9 10]
+# [0 5] [20 30], [40 50] [60 70] [70 90 100]: without 60, the leaf of the first 70 merges. A link
+# behind those of the root leads to node 0, and that leaf begins with a guest, which is no node.
+EQUAL_DEEP = ("+0", 5, 20, 30, 40, 50, "+60", 70, "+70", 90, 100)
 AGAIN = (0, 10, 20, "+25", 40, 50, 60, "+70")  # [0 10] [20 25] [40 50 60 70]
 
 
@@ -106,6 +109,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         of_two("equal-keys-move", EQUAL, ("-5", "-5"), (ALL,)),
         of_two("walk-against-merge", EQUAL, ("-5",), ("-5", "-5")),
         of_two("walk-against-delete", EQUAL_BESIDE, ("-5",), ("-5",)),
+        of_two("walk-behind-merge", EQUAL_DEEP, ("-60",), ("-70",)),
         of_two("inner-node-splits", FULL_ROOT, ("+95",), ((45, 95),)),
         of_two("inner-node-borrows", DEEP, ("-5",), ((35, 55),)),
         of_two("inner-nodes-merge", (*DEEP, "-70"), ("-5",), (ALL,)),
