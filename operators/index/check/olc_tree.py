@@ -54,6 +54,9 @@ MERGES_LEFT = (0, 10, 20, "+25", 40, 50, 60)  # [0 10] [20 25] [40 50 60]
 MERGES_RIGHT = (0, "+5", 20, 30, 40, 50, 60)  # [0 5] [20 30] [40 50 60]
 BORROWS_RIGHT = (0, "+5", 20, 30, 40, 50)  # [0 5] [20 30 40 50]
 BORROWS_LEFT = (0, 10, 20, "+25", "+35", "-35", 15, 17)  # [0 10 15 17] [20 25]
+# [0 5 10] [20 30] [40 50 60], and the root has changed once more than the last leaf: when 40 has
+# gone to the leaf before, the leaf has the version that the root had.
+BORROWS_LATE = (0, 10, 20, "+30", 40, 50, 60, 5)
 # [0 5] [20 30], [40 50] [60 70] [80 90 100]: two inner nodes. Without 5, the first borrows; if 60
 # and 70 have lost one entry, the two merge, and the root goes.
 DEEP = (0, "+5", 20, 30, 40, 50, 60, "+70", 80, 90, 100)
@@ -95,6 +98,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         of_two("both-split", FULL_LEAF, ("+25",), ("+26",)),
         of_two("leaf-splits", FLAT, ("+55",), ((35, 65),)),
         of_two("looked-for-together", FLAT, ("+55",), ((5, 45, 15),)),
+        of_two("moved-behind-look", BORROWS_LATE, ("-30",), ((40, 0, 20),)),
         of_two("split-against-merge", (*FLAT[:2], "+25", *FLAT[2:7]), ("-25",), ("+55", "+56")),
         of_two("root-goes", TWO_LEAVES, ("-25",), ((5, 99),)),
         of_two("child-goes", TWO_LEAVES, ("-25",), ((15, 25),)),
