@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from operators.core.histogram import COUNT as TIMES
-from operators.core.histogram import SUM, Histogram
+from operators.core.histogram import CUT_OFF, SUM, Histogram
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.partition.partitioned import HELD
 from operators.partition.shape import NO_PARTITION
@@ -70,6 +70,8 @@ def check_times(sink: Sink, timed: bool) -> None:
     for found in (sink.latencies, sink.due_latencies):
         count, counted = int(found.summary[TIMES]), int(found.counters.sum())
         assert count == counted == markers, f"{markers} markers, timed {count}, counted {counted}"
+        cut_off = int(found.summary[CUT_OFF])
+        assert cut_off == 0, f"{cut_off} times are below 0, or above an hour"
         sums.append(int(found.summary[SUM]))
     assert 0 < sums[0] <= sums[1], f"the latencies were {sums[0]}, and {sums[1]} from when due"
 
