@@ -27,6 +27,7 @@ import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from operators import registry
 from operators.check.apart import apart
@@ -108,9 +109,9 @@ def declared_for(variant: Variant, name: str) -> Mapping[str, str]:
     return {}
 
 
-def declared_in(module: str, name: str) -> dict[str, str]:
+def declared_in(module: str, name: str) -> dict[str, Any]:
     """Return what ``operators.<family>.check.<module>`` declares as `name`, of all families."""
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
     for family in registry.family_names():
         path = f"operators.{family}.check.{module}"
         if spec_of(path) is not None:

@@ -21,7 +21,7 @@ from operators.core.sources import import_closure
 LEFT_OUT = ("operators.check.", "operators.running.", "operators.core.atomics")
 # The code that starts threads, and the oracles: a fault in an oracle is none of the structure.
 ENDS_LEFT_OUT = (".run", ".reference")
-# The most structures that are asked about one module: the one that it declares, or the nearest.
+# The most structures that are asked about one module, the nearest, unless a family names more.
 MOST_VARIANTS = 2
 # Of processor time: another process on the machine must not make a check miss its limit.
 LIMIT_S = 45
@@ -71,7 +71,7 @@ def variants_of(module: str) -> list[str]:
     """Return the structures whose checks are asked about a module, the nearest first.
 
     They are those that need it, and only if there are none, those whose programs run it. First
-    comes the one that the family names in ``ASKED`` of ``operators.<family>.check.asked``, if the
+    come those that the family names in ``ASKED`` of ``operators.<family>.check.asked``, if the
     nearest hardly reach the module.
     """
     every = _closures().items()
@@ -80,14 +80,16 @@ def variants_of(module: str) -> list[str]:
     near = near or [
         (False, len(each.own), name) for name, each in every if module in each.run_by_programs
     ]
-    named = [asked()[module]] if module in asked() else []
-    return list(dict.fromkeys([*named, *(name for *_, name in sorted(near))]))[:MOST_VARIANTS]
+    named = asked().get(module, ())
+    ordered = dict.fromkeys([*named, *(name for *_, name in sorted(near))])
+    return list(ordered)[: max(MOST_VARIANTS, len(named))]
 
 
 @cache
-def asked() -> Mapping[str, str]:
-    """Return by module the structure whose programs reach most of it."""
-    return declared_in("asked", "ASKED")
+def asked() -> Mapping[str, tuple[str, ...]]:
+    """Return by module the structures whose programs together reach most of it."""
+    declared = declared_in("asked", "ASKED").items()
+    return {module: (one,) if isinstance(one, str) else one for module, one in declared}
 
 
 def modules(variant: str | None = None) -> list[str]:

@@ -494,6 +494,15 @@ def leaves_of(forest: Forest, tree: int) -> list[int]:
     return below(root, int(forest.heights[tree]), first, forest.kind.last_key)
 
 
+def inner_nodes(forest: Forest, node: int, levels: int) -> int:
+    """Return the number of inner nodes from a node on, with so many levels of them."""
+    if levels == 0:
+        return 0
+    links = links_of(forest, node)
+    children = forest.entries[links : links + int(forest.counts[node])].tolist()
+    return 1 + sum(inner_nodes(forest, child, levels - 1) for child in children)
+
+
 def entries_of(forest: Forest, leaf: int) -> list[tuple[int, int]]:
     """Return key and sequence of each entry of a leaf."""
     keys = keys_of(forest, leaf)
@@ -541,8 +550,12 @@ def check_invariants(state: BPlusTree) -> None:
     AssertionError
         When an invariant does not hold.
     """
-    entries = check_forest(state.forest, 1)
+    forest = state.forest
+    entries = check_forest(forest, 1)
     assert len(entries) == int(state.words[SIZE]), "an entry too many or too few"
+    inner = inner_nodes(forest, int(forest.roots[0]), int(forest.heights[0]))
+    somewhere = len(leaves_of(forest, 0)) + inner + int(arena.free_count(forest.nodes, 0))
+    assert somewhere == forest.nodes.capacity, "a node is neither in the tree nor free"
 
 
 VARIANT = Variant(

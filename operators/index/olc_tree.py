@@ -110,6 +110,7 @@ from operators.core.prefetch import prefetch
 from operators.core.vectors import LIVE, peek, poke
 from operators.index.b_plus_tree import (
     check_forest,
+    inner_nodes,
     leaves_of,
     scan_leaf,
 )
@@ -133,6 +134,7 @@ from operators.index.olc_changes import insert, remove
 from operators.index.olc_path import (
     OWN_WORDS,
     OWNER,
+    TREE,
     OlcTree,
     attempt_child,
     attempt_find,
@@ -355,12 +357,17 @@ def check_invariants(state: OlcTree) -> None:
         When an invariant does not hold.
     """
     check_forest(state.forest, 1)
-    misplaced = [leaf for leaf in leaves_of(state.forest, 0) if leaf >= state.first_inner]
+    forest = state.forest
+    leaves = leaves_of(forest, TREE)
+    misplaced = [leaf for leaf in leaves if leaf >= state.first_inner]
     assert not misplaced, f"the leaves {misplaced} are of the pool of inner nodes"
     unused = set()
     for free, first in ((state.leaves, 0), (state.inner, state.first_inner)):
         arena.check_invariants(free)
         unused |= {first + node for node in free.free_nodes[: free_count(free, OWNER)].tolist()}
+    inner = inner_nodes(forest, int(forest.roots[TREE]), int(forest.heights[TREE]))
+    somewhere = len(leaves) + inner + len(unused)
+    assert somewhere == state.top, f"of {state.top} nodes {somewhere} are in the tree or free"
     for node, word in enumerate(state.locks.tolist()):
         assert word & LOCKED == 0, f"somebody has the lock of node {node} at rest"
         obsolete = bool(word & OBSOLETE)

@@ -22,13 +22,12 @@ from operators.core.optimistic import check_invariants as check_locks
 from operators.core.optimistic import make_optimistic_locks
 from operators.core.vectors import poke
 from operators.index import immutable_tree
-from operators.index.b_plus_tree import check_leaves
+from operators.index.b_plus_tree import check_leaves, inner_nodes
 from operators.index.family import check_window
 from operators.index.forest import (
     Forest,
     bytes_of,
     forest_over,
-    links_of,
     nodes_for,
     plant_at,
     racy_forest,
@@ -250,7 +249,7 @@ def empty_subindexes(tree):
     words, stable, nodes = tree.words, tree.stable, tree.fresh.nodes
     slot = words[SLOT]
     depth = max(min(tree.depth, levels_of(stable, slot) - 1 + tree.blocks), 0)
-    subindexes = nodes_at(stable, slot, depth) if levels_of(stable, slot) > 0 else 1
+    subindexes = nodes_at(stable, slot, depth)
     for subindex in range(subindexes):
         head = plant_at(tree.fresh, subindex, subindex)
         poke(nodes.words, head, leaf_behind(subindex, subindexes))
@@ -311,7 +310,7 @@ def check_invariants(state: PimTreeParallel) -> None:
     taken: list[int] = []
     inner = 0
     for subindex in range(subindexes):
-        inner += _inner_nodes(fresh, int(fresh.roots[subindex]), int(fresh.heights[subindex]))
+        inner += inner_nodes(fresh, int(fresh.roots[subindex]), int(fresh.heights[subindex]))
         leaves = check_subindex(stable, slot, int(words[DEPTH]), fresh, subindex)
         assert min(leaves[1:], default=subindexes) >= subindexes, "a leaf looks like a head"
         taken += leaves
@@ -322,12 +321,3 @@ def check_invariants(state: PimTreeParallel) -> None:
     known = min(int(state.next_node[0]), fresh.nodes.capacity)
     assert len(taken) + inner == known, f"of {known} nodes {len(taken) + inner} are somewhere"
     check_locks(state.locks)
-
-
-def _inner_nodes(forest: Forest, node: int, levels: int) -> int:
-    """Return the number of inner nodes from a node on."""
-    if levels == 0:
-        return 0
-    links = links_of(forest, node)
-    children = forest.entries[links : links + int(forest.counts[node])].tolist()
-    return 1 + sum(_inner_nodes(forest, child, levels - 1) for child in children)

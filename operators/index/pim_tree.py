@@ -306,7 +306,7 @@ def empty_subindexes(state):
     words, stable = state.words, state.stable
     slot = words[SLOT]
     depth = max(min(state.depth, levels_of(stable, slot) - 1), 0)
-    count = nodes_at(stable, slot, depth) if levels_of(stable, slot) > 0 else 1
+    count = nodes_at(stable, slot, depth)
     take_all_back(state.fresh.nodes, OWNER)
     for subindex in range(count):
         leaf = plant(state.fresh, subindex, OWNER)

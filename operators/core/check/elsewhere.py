@@ -1,4 +1,4 @@
-"""Modules around kernels that no thread of a program runs: the ordinary tests judge them."""
+"""Modules and functions that no thread of a program runs: the ordinary tests judge them."""
 
 _COMPILING = "compiles a kernel, or finds it again; programs run interpreted"
 _FINDING = "finds and describes what there is, before there are threads"
@@ -22,6 +22,7 @@ ELSEWHERE = {
         f"operators.core.histogram {function}": _READING
         for function in ("count", "forget", "largest", "last_value_of", "mean", "merge", "smallest")
     },
+    "operators.core.vectors _element": _COMPILING,
     "operators.core.layout": _MAKING,
     "operators.core.marks": _WATCHING,
     "operators.contract": _FINDING,

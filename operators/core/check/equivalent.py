@@ -11,8 +11,4 @@ EQUIVALENT = {
     "operators.core.backoff wait_a_little: constant 1 -> 0 (2)": (
         "how long a thread waits in its next round"
     ),
-    "operators.core.histogram merge: drop merged.summary[LARGEST] ="
-    " max(merged.summary[LARGEST], histogram.summary[LARGEST]) -> pass": (
-        "a statistic of times that is only reported"
-    ),
 }

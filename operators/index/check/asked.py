@@ -8,6 +8,11 @@ ASKED = {
     "operators.index.window": "index/b-plus-tree",
     # A tree of a chain has one block, if its nodes are those of a vector.
     "operators.index.immutable_tree": "index/pim-tree",
-    # The nearest two compare all keys, and look at no sequence.
-    "operators.core.vectors": "index/bw-tree",
+    # Merges and insertions into nodes of one vector; removals; samples and copies; windows of keys.
+    "operators.core.vectors": (
+        "index/pim-tree",
+        "index/b-plus-tree",
+        "index/bw-tree",
+        "index/nested-loop",
+    ),
 }

@@ -19,7 +19,16 @@ from operators.contract import FULL, Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.vectors import LIVE
 from operators.index import bw_tree
-from operators.index.bw_goals import CHANGED, BwTree, View
+from operators.index.bw_changes import consolidate, divide
+from operators.index.bw_goals import (
+    CHANGED,
+    CONSOLIDATE,
+    DIVIDE,
+    GOALS,
+    BwTree,
+    View,
+    push_goal,
+)
 from operators.index.bw_inspect import levels_of
 from operators.index.bw_pool import KEPT, MOST_WAITING
 from operators.index.check import scenarios as of_family
@@ -129,6 +138,8 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _scenario("consolidate", (*put(3), *take(1)), (*put(4), *has(3)), keys=(1, 2)),
         _scenario("split", put(7, 2), (*put(6), *has(3)), keys=(1, 3, 5)),
         _scenario("help-a-split", put(17, 18, 19), put(16, 21), keys=range(0, 40, 4)),
+        # Who split the root had no block for more: others help.
+        _scenario("help-a-lost-split", put(105), has(105), **three, halved=1),
         _scenario("root-grows", put(2, 9), put(6, 8), keys=(1, 3, 5, 7)),
         _scenario("look-from-a-new-root", has(3), put(2, 9, 6, 8), keys=(1, 3, 5, 7)),
         _scenario("merge-and-look", take(40), (*take(50), *has(50)), **merges),
@@ -192,12 +203,14 @@ def _scenario(
     keeps: int = KEPT,
     bits: int = 32,
     nodes: int = 0,
+    halved: int = 0,
     schedules: float = math.inf,
     deep: bool = False,
 ) -> Scenario:
     """Return a scenario on a tree that results from inserting `keys` and deleting `without`.
 
-    If `nodes` is not 0, so many are left at the end.
+    If `nodes` is not 0, so many are left at the end. If `halved` is not 0, the first node of this
+    level has been split, and has no index term.
     """
 
     def make() -> _Used:
@@ -215,6 +228,8 @@ def _scenario(
         for call, given in ((PUT, keys), (TAKE, without)):
             for key in given:
                 assert _perform(state, Call(call, (key, 0))) == 1
+        if halved:
+            _halve(state.third, halved)
         return state
 
     def finish(state: _Used, history: Sequence[HistoryOperation]) -> None:
@@ -234,9 +249,21 @@ def _scenario(
             frozenset(keys) - frozenset(without), blocks < BLOCKS and len(programs) > 1
         ),
         invariants=lambda state: bw_tree.check_invariants(BwTree(*state.first[:4])),
+        # A tree that is half split has its invariants once somebody has come by.
+        rests=not halved,
         deep=deep,
         schedules=schedules,
     )
+
+
+def _halve(view: View, level: int) -> None:
+    """Split the first node of a level, and give up all that follows."""
+    node = levels_of(BwTree(*view[:4]))[-1 - level][0].reference
+    bw_tree.enter(view)
+    consolidate(view, push_goal(view.own, CONSOLIDATE, level, 0, 0, node))
+    divide(view, push_goal(view.own, DIVIDE, level, 0, 0, node))
+    view.own[GOALS] = 0
+    bw_tree.leave(view)
 
 
 def _perform(state: _Used, call: Call) -> int:

@@ -7,7 +7,29 @@ _PIM = "operators.index.pim_"
 
 _NO_ENTRY = "nothing reads the entry of a goal to consolidate or divide"
 
+# By function, which constants 0 are such an entry.
+_ENTRIES = {
+    "changes divide": (5, 6),
+    "changes is_ready": (2, 3, 4, 5),
+    "changes put_term": (2, 3),
+    "merges hold": (2, 3),
+    "merges merge_into_left": (1, 2, 3, 4, 5, 6, 9, 10),
+    "merges remove_node": (2, 3, 5, 6),
+    "updates change_leaf": (3, 4, 8, 9),
+}
+_TIME = "a time that is only reported"
+_PREFETCH = "it only prefetches"
+_ALIVE = (
+    "the node held the searched range after the search began, and what it held when it was removed"
+    " is an answer of that moment"
+)
+
 EQUIVALENT = {
+    **{
+        f"{_BW}{function}: constant 0 -> 1" + (f" ({number})" if number > 1 else ""): _NO_ENTRY
+        for function, numbers in _ENTRIES.items()
+        for number in numbers
+    },
     _B + "step_to_next_leaf: constant 0 -> 1": (
         "only an entry that is there is removed, so the search never steps behind the last leaf"
     ),
@@ -23,9 +45,6 @@ EQUIVALENT = {
     _B + "insert_entry: constant 1 -> 0": "behind the last separator lies padding above all keys",
     _BW + "updates go_to_node: drop node = NO_NODE -> pass": (
         "where no descent sets the node, the search that follows does"
-    ),
-    _BW + "changes is_ready: constant 0 -> 1 (4)": (
-        "nothing reads the entry of a goal to consolidate"
     ),
     _BW + "changes divide: swap put_bound(tree, target + HIGH, peek(words, begin + HIGH),"
     " low_word(tree, begin + HIGH)) make_known(tree, right, block, level, count - half,"
@@ -85,10 +104,6 @@ EQUIVALENT = {
     " NO_NODE) -> push_goal(view.own, kind, 0, hi, lo, NO_NODE) poke(view.own, OWED, NO_NODE)": (
         "different words of the thread's own"
     ),
-    _BW + "updates change_leaf: constant 0 -> 1 (3)": _NO_ENTRY,
-    _BW + "updates change_leaf: constant 0 -> 1 (4)": _NO_ENTRY,
-    _BW + "updates change_leaf: constant 0 -> 1 (8)": _NO_ENTRY,
-    _BW + "updates change_leaf: constant 0 -> 1 (9)": _NO_ENTRY,
     _BW + "merges end_merge: constant 0 -> 1 (2)": (
         "who does not see that a parent is the root looks for a level above it, and gives up"
     ),
@@ -106,4 +121,44 @@ EQUIVALENT = {
         "equal keys then come in another order, and whoever looks for an entry goes on behind the"
         " first of its key"
     ),
+    _BW + "changes divide: swap count = peek(words, begin + COUNT) block = take_block(view) ->"
+    " block = take_block(view) count = peek(words, begin + COUNT)": (
+        "to take a block changes no word of one in use"
+    ),
+    _BW + "chain walk_leaf: constant 0 -> 1 (4)": "nobody reads the word beside this verdict",
+    _BW + "chain walk_leaf: constant 0 -> 1 (7)": "nobody reads the word beside this verdict",
+    _BW + "chain walk_inner: drop first = max(first, offset_of(meta)) -> pass": (
+        "all terms before the offset are below the entry, so that its rank in the whole base is"
+        " the same"
+    ),
+    _BW + "merges end_merge: swap entries = entries_of(peek(tree.words, at)) let_go(view, goal, 2)"
+    " -> let_go(view, goal, 2) entries = entries_of(peek(tree.words, at))": (
+        "a record does not change while the thread that reads it is pinned"
+    ),
+    _BW + "pool put_into: drop rounds = wait_a_little(rounds) -> pass": (
+        "the thread tries again without a wait"
+    ),
+    _BW + "searches scan: constant False -> True (2)": _ALIVE,
+    _BW + "searches scan: drop from_left = False -> pass (2)": _ALIVE,
+    _OLC + "changes attempt_refill: swap release_needed(tree, count, True)"
+    " spin_lock.acquire(tree.free_lock, 0) -> spin_lock.acquire(tree.free_lock, 0)"
+    " release_needed(tree, count, True)": (
+        "nodes stay locked a little longer, and who has the spin lock waits for nothing"
+    ),
+    _PIM + "parallel_state empty_subindexes: swap nodes.free_counts[thread * LINE_WORDS] = 0"
+    " # RELAXED, as below: nobody inserts now, and the swap orders the next insertions."
+    " store(tree.counts, thread * LINE_WORDS, 0, RELAXED) -> store(tree.counts, thread *"
+    " LINE_WORDS, 0, RELAXED) # RELAXED, as below: nobody inserts now, and the swap orders the"
+    " next insertions. nodes.free_counts[thread * LINE_WORDS] = 0": (
+        "two words, and nobody else reads the first meanwhile"
+    ),
+    _PIM + "tree find: swap ask_for_block(state.stable, slot, block) place[0] ="
+    " find_leaf(state.fresh, subindex, low) -> place[0] = find_leaf(state.fresh, subindex, low)"
+    " ask_for_block(state.stable, slot, block)": _PREFETCH,
+    _PIM + "tree merge: swap begin = now() build_next(state) -> build_next(state) begin = now()": (
+        _TIME
+    ),
+    _PIM + "tree_parallel look_for_leaves: drop ask_for(fresh, root) -> pass": _PREFETCH,
+    "operators.index.chain archive: swap words[FILLED] = 0 words[ARCHIVE_NS] += now() - begin ->"
+    " words[ARCHIVE_NS] += now() - begin words[FILLED] = 0": _TIME,
 }

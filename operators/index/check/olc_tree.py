@@ -54,11 +54,17 @@ MERGES_LEFT = (0, 10, 20, "+25", 40, 50, 60)  # [0 10] [20 25] [40 50 60]
 MERGES_RIGHT = (0, "+5", 20, 30, 40, 50, 60)  # [0 5] [20 30] [40 50 60]
 BORROWS_RIGHT = (0, "+5", 20, 30, 40, 50)  # [0 5] [20 30 40 50]
 BORROWS_LEFT = (0, 10, 20, "+25", "+35", "-35", 15, 17)  # [0 10 15 17] [20 25]
+# [0 5 10] [20 30] [40 50 60], and the root has changed once more than the last leaf: when 40 has
+# gone to the leaf before, the leaf has the version that the root had.
+BORROWS_LATE = (0, 10, 20, "+30", 40, 50, 60, 5)
 # [0 5] [20 30], [40 50] [60 70] [80 90 100]: two inner nodes. Without 5, the first borrows; if 60
 # and 70 have lost one entry, the two merge, and the root goes.
 DEEP = (0, "+5", 20, 30, 40, 50, 60, "+70", 80, 90, 100)
 EQUAL = (5, 5, "+5", "+5", 5, 5, "+5", 5)  # in three leaves
 EQUAL_BESIDE = (0, 7, 8, 9, 10, "+5", "+5")  # [0 5 5 7] [8 9 10]
+# [0 5] [20 30], [40 50] [60 70] [70 90 100]: without 60, the leaf of the first 70 merges. A link
+# behind those of the root leads to node 0, and that leaf begins with a guest, which is no node.
+EQUAL_DEEP = ("+0", 5, 20, 30, 40, 50, "+60", 70, "+70", 90, 100)
 AGAIN = (0, 10, 20, "+25", 40, 50, 60, "+70")  # [0 10] [20 25] [40 50 60 70]
 
 
@@ -92,6 +98,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         of_two("both-split", FULL_LEAF, ("+25",), ("+26",)),
         of_two("leaf-splits", FLAT, ("+55",), ((35, 65),)),
         of_two("looked-for-together", FLAT, ("+55",), ((5, 45, 15),)),
+        of_two("moved-behind-look", BORROWS_LATE, ("-30",), ((40, 0, 20),)),
         of_two("split-against-merge", (*FLAT[:2], "+25", *FLAT[2:7]), ("-25",), ("+55", "+56")),
         of_two("root-goes", TWO_LEAVES, ("-25",), ((5, 99),)),
         of_two("child-goes", TWO_LEAVES, ("-25",), ((15, 25),)),
@@ -106,6 +113,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         of_two("equal-keys-move", EQUAL, ("-5", "-5"), (ALL,)),
         of_two("walk-against-merge", EQUAL, ("-5",), ("-5", "-5")),
         of_two("walk-against-delete", EQUAL_BESIDE, ("-5",), ("-5",)),
+        of_two("walk-behind-merge", EQUAL_DEEP, ("-60",), ("-70",)),
         of_two("inner-node-splits", FULL_ROOT, ("+95",), ((45, 95),)),
         of_two("inner-node-borrows", DEEP, ("-5",), ((35, 55),)),
         of_two("inner-nodes-merge", (*DEEP, "-70"), ("-5",), (ALL,)),

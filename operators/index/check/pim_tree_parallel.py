@@ -35,7 +35,9 @@ from operators.index.window import NEWEST, OLDEST, make_answer, make_window
 ALONE = of_family.ALONE
 INSERT, FIND, SCAN, SEARCH = "insert", "find", "scan", "search"
 COUNT, PLACE, COPY, FINISH = "count", "place", "copy", "finish"
-ARRIVE, WAIT = "arrive", "wait"
+ARRIVE, WAIT, DUE = "arrive", "wait", "due"
+# Answers whether a merge is due; NOT_READY would make a call wait.
+NO, YES = 2, 3
 WINDOW, SLACK = 28, 8
 # Keys by position: first those of T_S, then those of T_I.
 STABLE = range(0, 40, 2)
@@ -78,6 +80,7 @@ class _Program(NamedTuple):
     room: int = WINDOW  # of `out`
     deep: bool = False
     attempts: int = 2  # optimistic ones
+    limit: int = WINDOW  # entries of T_I at which a merge is due
 
 
 NO_MERGE = -1
@@ -87,7 +90,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of one thread, then those of two threads for both kinds of reads."""
     of_two = [_scenario(variant, reads, each) for reads in (LOCKED, VERSIONED) for each in _ANY]
     looks = [_scenario(variant, VERSIONED, each) for each in _LOOKS]
-    merges = [_scenario(variant, LOCKED, each) for each in _MERGES]
+    merges = [_scenario(variant, LOCKED, each) for each in (*_MERGES, _DUE)]
     return [*of_family.scenarios(variant), *of_two, *looks, *merges]
 
 
@@ -113,6 +116,17 @@ _ANY = (
             (*_calls(1, (SEARCH, 29, 31)), *_insert(1, 30, first=BEHIND + 1)),
         ),
     ),
+)
+# With the second insertion, whichever threads insert.
+_DUE = _Program(
+    "due",
+    (
+        _insert(0, 30)
+        + _calls(0, (DUE, NO))
+        + _insert(1, 31, first=BEHIND + 1)
+        + _calls(0, (DUE, YES)),
+    ),
+    limit=len(FRESH) + 2,
 )
 _LOOKS = (
     # No room for all that a torn leaf may appear to hold: the search takes the lock at once.
@@ -150,7 +164,7 @@ def _scenario(variant: Variant, reads: str, program: _Program) -> Scenario:
     def make() -> _Shared:
         tree = index.make_state(
             WINDOW, SLACK, threads=3, insertion_depth=1, fan_out=4, reads=reads,
-            attempts=program.attempts, chunk=1,
+            attempts=program.attempts, chunk=1, merge_ratio=program.limit / WINDOW,
         )  # fmt: skip
         # The view of a thread that does nothing later: the others have taken no nodes yet.
         *_, view = index.views(tree, 3)
@@ -188,6 +202,8 @@ def _scenario(variant: Variant, reads: str, program: _Program) -> Scenario:
                 assert each.answer == wanted, f"found {each.answer:b}, and it is {wanted:b}"
             elif each.name == INSERT:
                 assert each.answer == ACCEPTED, "there was no room"
+            elif each.name == DUE:
+                assert each.answer == each.arguments[1], f"a merge is due: {each.answer}"
         if program.oldest != NO_MERGE:
             view = View(state.tree, 0)
             merges.finish(view)
@@ -255,5 +271,7 @@ def _perform(index: Any, state: _Shared, thread: int, name: str, arguments: Sequ
         return ACCEPTED
     if name == WAIT:
         return ACCEPTED if load(state.arrived, 0, ACQUIRE) >= arguments[0] else NOT_READY
+    if name == DUE:
+        return YES if index.merges.is_due(view) else NO
     getattr(index.merges, name)(view, *arguments)
     return ACCEPTED
