@@ -17,6 +17,7 @@ import numpy as np
 from operators.check.history import HistoryOperation
 from operators.check.scenario import NO_END, Call, Scenario
 from operators.contract import END, NOT_READY, READY, Variant
+from operators.core.spsc_ring import NO_SLOT, front
 from operators.join.chain import Chain
 from operators.join.check.scenarios import ALONE
 from operators.join.family import COUNT, FOUND, POSITION, SIDE, Output, State
@@ -132,6 +133,8 @@ def scenario(
         given = [int(word) for word in state.given]
         for core in state.cores:
             assert operations.seen(core) == len(wanted), "a core has seen other tuples"
+        unread = [n for n in range(2 * threads) if front(state.chain.ways, n) != NO_SLOT]
+        assert not unread, f"nobody has read the messages in rings {unread}"
         first = len(wanted) if operations.ordered else sum(map(int.bit_count, wanted))
         assert given == [first, *wanted], f"given out: {given}, and it is {first}, {wanted}"
 

@@ -31,6 +31,8 @@ def scenarios(variant: Variant) -> list[Scenario]:
         # The first row only enters the windows.
         scenario(variant, "filled", [4, 4], [4, 4], 2, 2, room=8, probing=False, **few),
         scenario(variant, "three-cores-and-room", [9, 3], [4, 4], 2, 3, room=8, **few),
+        # Where S is ahead to its end, no tuple of R that comes later displaces its last but one.
+        scenario(variant, "ahead-to-the-end", [9, 3, 3], [4, 4, 4], 1, 2, room=8, **few),
         scenario(variant, "two-cores", [9, 3], [4, 4], 1, 2, **some),
         scenario(variant, "a-window-of-two", [9, 3], [4, 4], 2, 2, deep=True, **some),
         scenario(variant, "three-cores", [9, 3], [4, 4], 2, 3, deep=True, **some),

@@ -69,6 +69,7 @@ class _Arriving(NamedTuple):
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of a join of one thread."""
     long = tuple(Call(ARRIVE, (n % 2, 5 * n % 11)) for n in range(20))
+    ties = tuple(Call(ARRIVE, (n % 2, 5)) for n in range(10))
     # Leaves of several entries, and separators above them.
     many = tuple(Call(ARRIVE, (n % 2, 7 * n % 64)) for n in range(90))
     pair = (Call(ARRIVE, (0, 4)), Call(ARRIVE, (0, 5))), (Call(ARRIVE, (1, 5)),)
@@ -78,6 +79,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _scenario(variant, "timed", (long,), 3, timed=True),
         _scenario(variant, "several-leaves", (many,), 32),
         _scenario(variant, "known-ahead", (many,), 32, known=True),
+        _scenario(variant, "a-time-window", (ties,), 8, span=3),
         *(_of_table(variant, each) for each in derived_joins(variant)),
     ]
 
@@ -100,12 +102,13 @@ def _scenario(
     parameters: Mapping[str, Any] = MappingProxyType({}),
     known: bool = False,
     timed: bool = False,
+    span: int = 0,
 ) -> Scenario:
     """Return a scenario; `known` tuples of one thread are in the feed from the beginning, in turns.
 
     A join may then search for tuples that come next (`lock_step_join`). The parts of a tuple's work
     may be `timed`, with the same results; of the times themselves only their number is kept, since
-    a replay has others.
+    a replay has others. In a time window of `span` ticks a tuple arrives each tick.
     """
     operations = variant.operations
     taken = {each.name for each in variant.parameters}
@@ -116,7 +119,7 @@ def _scenario(
     step = operations.make_step(_TIMING if timed else None, **own)
 
     def make() -> _Arriving:
-        join = operations.make_state(window, band, **own)
+        join = operations.make_state(window, band, span=span, **own)
         if known:
             keys = (np.array([c.arguments[1] for c in programs[0][side::2]]) for side in (0, 1))
             feed = in_turns(*keys, tuples // 2)
@@ -137,6 +140,7 @@ def _scenario(
         if not known:
             (feed.r, feed.s)[side][position] = key
             (feed.ranks_r, feed.ranks_s)[side][position] = rank
+            (feed.times_r, feed.times_s)[side][position] = rank
             feed = feed._replace(end_r=arrived[0], end_s=arrived[1])
         status = step(state.shared, state.joiner, state.output, feed)
         assert status == FOUND, f"a tuple has arrived, and a step answers {status}"
@@ -149,13 +153,15 @@ def _scenario(
 
     def finish(state: _Arriving, history: Sequence[HistoryOperation]) -> None:
         assert int(sum(state.words[:2])) == len(history) == tuples, "a tuple is missing"
-        seen: list[list[int]] = [[], []]
-        for side, key, found in np.asarray(state.done).reshape(-1, 3).tolist():
+        seen: list[list[tuple[int, int]]] = [[], []]  # ranks and keys
+        for rank, word in enumerate(np.asarray(state.done).reshape(-1, 3).tolist()):
+            side, key, found = word
             other = seen[1 - side]
             inside = range(max(len(other) - window, 0), len(other))
-            wanted = sum(1 << n for n in inside if abs(other[n] - key) <= band)
+            inside = (n for n in inside if not span or rank - other[n][0] <= span)
+            wanted = sum(1 << n for n in inside if abs(other[n][1] - key) <= band)
             assert found == wanted, f"side {side}, key {key}: {found:b}, and it is {wanted:b}"
-            seen[side].append(key)
+            seen[side].append((rank, key))
         assert operations.seen(state.joiner) == tuples, "a join has seen other tuples"
         assert state.feed.notes.sum() == tuples * timed, "not all tuples are timed"
 

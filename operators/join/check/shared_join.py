@@ -16,6 +16,7 @@ import numpy as np
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario, until
 from operators.contract import END, NOT_READY, READY, Variant
+from operators.core import histogram
 from operators.join.check import idle_turns
 from operators.join.check.dimensions import SCHEDULES, Derived, derived_joins
 from operators.join.check.parts import parts
@@ -28,7 +29,7 @@ from operators.join.check.updates import (
     updates,
     workers_of,
 )
-from operators.join.family import COUNT, FOUND, State
+from operators.join.family import COUNT, FOUND, State, Timing
 from operators.join.feed import in_turns
 from operators.join.shared_state import ASKED, OWNS, SIZE, Shared, Worker
 from operators.join.work_queue import MERGE_NS, MERGES_BEGAN
@@ -45,6 +46,8 @@ BITS = 62
 # The most schedules of one exploration at plain size: a program has hundreds of steps, and with two
 # preemptions many thousands of schedules.
 MOST = 30
+# Clocks say how long a tuple is in flight; nothing else is timed.
+_TIMING = Timing(lambda notes: False, lambda *times: None)
 
 
 class _Join(NamedTuple):
@@ -63,6 +66,7 @@ class _Join(NamedTuple):
     band: int = HALF_WIDTH
     silent: bool = False  # S is there, and has no tuples
     schedules: float = MOST
+    timed: bool = False
 
     @property
     def two_way(self) -> bool:
@@ -92,6 +96,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         "two-of-r-lock-step": _Join(
             *two_of_r, {"descents": "lock-step", "task_size": 2}, schedules=IDLE_SCHEDULES
         ),
+        "timed": _Join(equal[:4], [], 2, 3, {"room": 2}, schedules=2, timed=True),
         "three-threads": _Join([5, 6, 5, 9], [], 1, 2, {}, 3, deep=True),
         "tasks-of-two": _Join([5, 6, 5, 9, 6, 6], [], 2, 3, {"task_size": 2}, deep=True),
     }
@@ -182,7 +187,7 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
     operations = variant.operations
     own = small(variant)
     own |= {"task_size": 1, "ahead": 2, "room": 16, "threads": join.threads, **join.parameters}
-    step = operations.make_step(**own)
+    step = operations.make_step(_TIMING if join.timed else None, **own)
     merges = "merge" in (each.name for each in variant.parameters)
     wanted = _partners(join)
     # A self join ignores S.
@@ -196,7 +201,7 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
         feed = in_turns(*streams, join.there, two_way=bool(join.s))
         feed = feed._replace(times_r=times, times_s=times)
         given = np.zeros(len(wanted) + 1, np.int64)
-        running = Running(state.shared, workers_of(state), state.output, feed, given)
+        running = Running(state.shared, workers_of(state, join.timed), state.output, feed, given)
         for worker in range(join.threads):
             list(until(END, partial(perform, running, Call(STEPS, (worker,)))))
         # Clear the words written by clocks: a replay starts from the same words.
@@ -229,6 +234,9 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
         if join.turns:
             idle_turns.go_on_alone(state, merges, perform, STEP)
             idle_turns.go_on_together(state, perform, STEP)
+        if join.timed:
+            times = sum(histogram.count(each.tuple_times) for each in state.workers)
+            assert times == len(wanted), f"the clocks have noted {times} tuples"
         given = [int(word) for word in state.given]
         assert given == [len(wanted), *wanted], f"given out: {given}, and it is {wanted}"
 

@@ -66,12 +66,14 @@ def of_two(variant: Variant, rows: Sequence[int], window: int = 2) -> Running:
     return Running(state.shared, workers_of(state), state.output, feed, np.zeros(1, np.int64))
 
 
-def workers_of(state: State) -> NamedTuple:
-    """Return the threads of a join by name, without their times.
+def workers_of(state: State, timed: bool = False) -> NamedTuple:
+    """Return the threads of a join by name, without their times unless it is timed.
 
-    No program takes any, and their counters are nine tenths of the words that each run begins with.
+    Their counters are nine tenths of the words that each run begins with.
     """
     several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(len(state.threads))])
+    if timed:
+        return several(*state.threads)
     return several(*(w._replace(task_times=UNTIMED, tuple_times=UNTIMED) for w in state.threads))
 
 

@@ -24,7 +24,7 @@ from operators.core.spin_lock import acquire, make_spin_locks, release
 from operators.theta_join import reference
 from operators.theta_join.family import Extent, R, S, Shape, State, make_extent
 from operators.theta_join.handshake import SENT
-from operators.theta_join.number_predicates import bands, number_tables
+from operators.theta_join.number_predicates import bands, condition, number_tables
 from operators.theta_join.predicates import Predicate
 from operators.theta_join.processing import partner_of, rank_of
 from operators.theta_join.window import FIRST, NEXT, Window
@@ -69,6 +69,8 @@ class ThetaProgram(NamedTuple):
     schedules : float
     graph : bool
         As in `Scenario`.
+    own_condition : bool
+        Whether the band is given as a condition of a user, over two numbers.
     """
 
     name: str
@@ -85,6 +87,7 @@ class ThetaProgram(NamedTuple):
     deep: bool = False
     schedules: float = math.inf
     graph: bool = True
+    own_condition: bool = False
 
 
 def deliver(stream: int, times: int = 1) -> Program:
@@ -132,15 +135,26 @@ def _note_rows(tables, timestamp, r_row, s_row, out, place):
     out[place] = timestamp << 16 | r_row << 8 | s_row
 
 
+@inlined
+def _within_band(r_0, r_1, s_0, s_1):
+    """Whether two numbers differ by one at most each: the band of the programs."""
+    return abs(r_0 - s_0) <= HALF_WIDTH and abs(r_1 - s_1) <= HALF_WIDTH
+
+
 @cache
-def noting(columns: int = 1) -> Predicate:
-    """Return a band over some numbers whose outputs identify the pair."""
-    return bands(columns)._replace(record=1, combine=_note_rows)
+def noting(columns: int = 1, own_condition: bool = False) -> Predicate:
+    """Return the band over some numbers, or the condition, with outputs that identify the pair."""
+    predicate = condition(_within_band, columns) if own_condition else bands(columns)
+    return predicate._replace(record=1, combine=_note_rows)
+
+
+def _predicate_of(program: ThetaProgram) -> Predicate:
+    return noting(_columns_of(program), program.own_condition)
 
 
 def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
     """Return the scenario of a program; the thread that takes pairs holds a lock if it joins."""
-    operations, predicate = variant.operations, noting(_columns_of(program))
+    operations, predicate = variant.operations, _predicate_of(program)
     streams = [[(time, row) for row, (time, *_) in enumerate(side)] for side in program[1:3]]
     arrivals = reference.merged(streams, 1)
     call_step = operations.make_step(predicate)
@@ -225,7 +239,9 @@ def made(variant: Variant, program: ThetaProgram) -> State:
     known = signature(variant.operations.make_state).parameters
     own = {name: value for name, value in program.own.items() if name in known}
     shape = Shape(1, 1, program.threads, WINDOW)
-    return variant.operations.make_state(noting(columns), tables, program.extent, shape, **own)
+    return variant.operations.make_state(
+        _predicate_of(program), tables, program.extent, shape, **own
+    )
 
 
 def _columns_of(program: ThetaProgram) -> int:
@@ -268,7 +284,7 @@ def _fill(
     arrivals: Sequence[reference.Arrival],
 ) -> None:
     join, operations = bench.join, variant.operations
-    fill = operations.make_fill(noting(_columns_of(program)))
+    fill = operations.make_fill(_predicate_of(program))
     if program.last_slot:
         _go_to_the_last_slot(variant, join)
     filled = [sum(each.side == side for each in arrivals) for side in (R, S)]

@@ -84,6 +84,16 @@ ONE_THREAD = (
         "short-windows", *_SHORT, (take(3), take(3)), before=ALL,
         extent=make_extent(span=3, purge=OWN), own=LARGE, last_slot=True,
     ),
+    # Each tuple meets the newest of the other stream alone; of two, the second number decides.
+    ThetaProgram(
+        "a-tuple-each", ((1, 5, 5), (3, 5, 5), (5, 9, 5)), ((2, 5, 9), (4, 5, 6), (6, 9, 5)),
+        (take(3),), before=ALL, extent=make_extent(count=1), own=LARGE, own_condition=True,
+    ),
+    # A tuple of S is as old as a span when the next one of S comes, and stays.
+    ThetaProgram(
+        "as-old-as-a-span", ((1, 5), (6, 5)), ((2, 5), (5, 5)), (take(3),), before=ALL,
+        extent=make_extent(span=3, purge=OWN), own=LARGE,
+    ),
 )  # fmt: skip
 
 SCALE_JOIN = (
@@ -123,6 +133,17 @@ SCALE_JOIN = (
         before=deliver(R) + deliver(S, 3) + step(0),
         filled=10,
         own={"ahead": 3, "ahead_out": 3},
+    ),
+    # The same, but thread 1 then reads tuples that have a pair: it tells how far it is afterwards.
+    ThetaProgram(
+        "asked-with-a-pair", (*((1, 5), (1, 9)) * 4, (1, 5), (1, 5)),
+        ((2, 5), *((3, 20),) * 6),
+        (step(0), step(1, 2)),
+        before=deliver(R) + deliver(S, 3) + step(0),
+        filled=10,
+        own={"ahead": 3, "ahead_out": 3},
+        schedules=6,
+        graph=False,
     ),
     ThetaProgram(
         "to-the-end", _R, _S,
