@@ -145,13 +145,6 @@ EQUIVALENT = {
     " release_needed(tree, count, True)": (
         "nodes stay locked a little longer, and who has the spin lock waits for nothing"
     ),
-    _PIM + "parallel_state empty_subindexes: swap nodes.free_counts[thread * LINE_WORDS] = 0"
-    " # RELAXED, as below: nobody inserts now, and the swap orders the next insertions."
-    " store(tree.counts, thread * LINE_WORDS, 0, RELAXED) -> store(tree.counts, thread *"
-    " LINE_WORDS, 0, RELAXED) # RELAXED, as below: nobody inserts now, and the swap orders the"
-    " next insertions. nodes.free_counts[thread * LINE_WORDS] = 0": (
-        "two words, and nobody else reads the first meanwhile"
-    ),
     _PIM + "tree find: swap ask_for_block(state.stable, slot, block) place[0] ="
     " find_leaf(state.fresh, subindex, low) -> place[0] = find_leaf(state.fresh, subindex, low)"
     " ask_for_block(state.stable, slot, block)": _PREFETCH,
