@@ -17,6 +17,7 @@ from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario, until
 from operators.contract import END, NOT_READY, READY, Variant
 from operators.core import histogram
+from operators.core.layout import LINE_WORDS
 from operators.join.check import idle_turns
 from operators.join.check.dimensions import SCHEDULES, Derived, derived_joins
 from operators.join.check.parts import parts
@@ -32,7 +33,7 @@ from operators.join.check.updates import (
 from operators.join.family import COUNT, FOUND, State, Timing
 from operators.join.feed import in_turns
 from operators.join.shared_state import ASKED, OWNS, SIZE, Shared, Worker
-from operators.join.work_queue import MERGE_NS, MERGES_BEGAN
+from operators.join.work_queue import MERGE_NS, MERGES_BEGAN, TAKEN_AT
 
 __all__ = ["ALONE", "scenarios"]
 
@@ -206,6 +207,12 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
             list(until(END, partial(perform, running, Call(STEPS, (worker,)))))
         # Clear the words written by clocks: a replay starts from the same words.
         state.shared.queue.words[MERGES_BEGAN : MERGE_NS + 1] = 0
+        if join.timed:
+            _check_noted(running, join.there)
+            state.shared.queue.tasks[TAKEN_AT::LINE_WORDS] = 0
+            for worker in running.workers:
+                histogram.forget(worker.tuple_times)
+                histogram.forget(worker.task_times)
         return running._replace(feed=feed._replace(end_r=len(join.r), end_s=len(join.s)))
 
     def perform(state: Running, call: Call) -> int:
@@ -235,8 +242,7 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
             idle_turns.go_on_alone(state, merges, perform, STEP)
             idle_turns.go_on_together(state, perform, STEP)
         if join.timed:
-            times = sum(histogram.count(each.tuple_times) for each in state.workers)
-            assert times == len(wanted), f"the clocks have noted {times} tuples"
+            _check_noted(state, len(wanted) - join.there)
         given = [int(word) for word in state.given]
         assert given == [len(wanted), *wanted], f"given out: {given}, and it is {wanted}"
 
@@ -253,3 +259,9 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
         retry=retry, declines=frozenset({NOT_READY}), deep=join.deep,
         schedules=IDLE_SCHEDULES if join.turns else join.schedules,
     )  # fmt: skip
+
+
+def _check_noted(state: Running, came: int) -> None:
+    """Check that each tuple's time in flight has been noted."""
+    noted = sum(histogram.count(each.tuple_times) for each in state.workers)
+    assert noted == came, f"of {came} tuples the times of {noted} have been noted"
