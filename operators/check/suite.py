@@ -247,22 +247,23 @@ def _look_at_all(chosen: list[Scenario], report: Report, say: Say) -> list[Scena
         Those to search further: that have run what was changed, if any has; and those of one
         thread, whose only schedule is still to be run.
     """
-    reaching, alone = [], []
+    searched, reached = [], False
     for scenario in chosen:
         say(f"{scenario.name}: a first look")
         before = Reached.times
         try:
             explorer = Explorer(scenario)
             if len(scenario.programs) == 1:
-                alone.append(scenario)
+                searched.append(scenario)
                 continue
             _run_at_random(explorer, FIRST_LOOK)
         except Failure as failure:
             report.findings.append(_found(scenario.name, failure))
             break
         if Reached.times > before:
-            reaching.append(scenario)
-    return [each for each in chosen if each in reaching or each in alone] if reaching else chosen
+            searched.append(scenario)
+            reached = True
+    return searched if reached else chosen
 
 
 def _found(name: str, failure: Failure) -> Finding:

@@ -31,7 +31,7 @@ EQUIVALENT = {
     "operators.aggregation.wiml_panes move_pane: compare winsets.sums > 1 ->"
     " winsets.sums >= 1": "a cell of one word leaves out the second one",
     "operators.aggregation.winsets row_words_of: not words >= LINE_WORDS -> not (words >="
-    " LINE_WORDS)": ("by either rule rows are as far apart as they are long, or farther"),
+    " LINE_WORDS)": "by either rule rows are as far apart as they are long, or farther",
     "operators.aggregation.w_hive let_go: swap reading[BOUNDARY] = head reading[BOUNDARY_EPOCH]"
     " = epochs.advance(hive.searches) -> reading[BOUNDARY_EPOCH] ="
     " epochs.advance(hive.searches) reading[BOUNDARY] = head": (

@@ -234,9 +234,10 @@ def drain_and_compare(
         rows = np.concatenate([*blocks, take_rows(sink)]).tolist()
         assert rows == [list(row) for row in wanted], f"put out {rows}, and should be {wanted}"
     assert outputs(sink) == len(wanted), f"counted {outputs(sink)} rows of {wanted}"
-    digest = fold_rows(0, np.array(wanted, dtype=np.int64).reshape(-1, ROW_WORDS))
+    as_rows = np.array(wanted, dtype=np.int64).reshape(-1, ROW_WORDS)
+    digest = fold_rows(0, as_rows)
     assert int(sink.counters[DIGEST]) == digest, f"the digest is not that of {wanted}"
-    _check_log(sink, np.array(wanted, dtype=np.int64).reshape(-1, ROW_WORDS))
+    _check_log(sink, as_rows)
 
 
 def _check_log(sink: Sink, rows: np.ndarray) -> None:

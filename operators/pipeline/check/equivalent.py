@@ -25,7 +25,7 @@ EQUIVALENT = {
         "a turn may take one block more: the outputs are the same"
     ),
     "operators.pipeline.blocks.turns work_in_blocks: compare state.ends != 0 -> state.ends == 0"
-    " (2)": ("how many blocks a turn takes: the outputs are the same"),
+    " (2)": "how many blocks a turn takes: the outputs are the same",
     "operators.pipeline.blocks.turns work_in_blocks: compare number < count -> number <= count": (
         "a turn works on the last segment once more: the outputs are the same"
     ),
@@ -39,7 +39,7 @@ EQUIVALENT = {
     ),
     "operators.pipeline.blocks.turns _make_ordered: swap advance = make_advance(advancing,"
     " segment) pass_on = make_pass_on(segment, True, last) -> pass_on = make_pass_on(segment,"
-    " True, last) advance = make_advance(advancing, segment)": ("each only makes a function"),
+    " True, last) advance = make_advance(advancing, segment)": "each only makes a function",
     "operators.pipeline.state records_due: one int(passed / period_ns) + 1 -> int(passed /"
     " period_ns)": "a source at a pace sends each record a period later: a time",
     "operators.pipeline.runtime run_slice: drop leave(stage, worklist, worker) -> pass": (
@@ -104,7 +104,7 @@ EQUIVALENT = {
     "operators.pipeline.stage take: drop out[0] = 0 -> pass": (
         "tables, of which a partition has a part, are of partitioned operators alone"
     ),
-    "operators.pipeline.serial leave: constant 0 -> 1 (2)": ("only answers below 0 are looked at"),
+    "operators.pipeline.serial leave: constant 0 -> 1 (2)": "only answers below 0 are looked at",
     "operators.pipeline.runtime ask: drop state.workers[own + OUTPUTS] = 0 -> pass": (
         "a slice writes it before it is read again, and without a slice no operator is there to"
         " report of"

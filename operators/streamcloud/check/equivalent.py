@@ -29,7 +29,7 @@ EQUIVALENT = {
     ),
     "operators.streamcloud.balancer _cut: compare max([batch.nbytes for batch in"
     " batches.values()]) <= self.most_body -> max([batch.nbytes for batch in batches.values()])"
-    " < self.most_body": ("a batch of exactly the most bytes is cut into one piece: itself"),
+    " < self.most_body": "a batch of exactly the most bytes is cut into one piece: itself",
     "operators.streamcloud.instance __init__: swap self._wiring, self._leaving = self._wired()"
     " self._steps = self._rows_in = self._tuples_in = 0 -> self._steps = self._rows_in ="
     " self._tuples_in = 0 self._wiring, self._leaving = self._wired()": (
@@ -47,9 +47,9 @@ EQUIVALENT = {
     " self.sinks = [OutputSink(plan, sink) for sink in plan.sinks] -> self.sinks ="
     " [OutputSink(plan, sink) for sink in plan.sinks] self.instances = [ [Instance(plan,"
     " stage.name, number, coding.codes) for number in range(stage.instances)] for stage in"
-    " plan.stages ]": ("two fields of an object that nobody has yet, neither made of the other"),
+    " plan.stages ]": "two fields of an object that nobody has yet, neither made of the other",
     "operators.streamcloud.instance __init__: compare len(node.inputs) > 1 -> len(node.inputs)"
-    " >= 1": ("the merger waits for what is certain although it need not: the same rows, later"),
+    " >= 1": "the merger waits for what is certain although it need not: the same rows, later",
     "operators.streamcloud.carriers.channels put: drop self._came_bell.ring() -> pass": (
         "nobody sleeps on the machine; tests/operators/streamcloud/test_channels.py"
     ),
@@ -57,5 +57,5 @@ EQUIVALENT = {
     " for each in self._sending) there = [s for s, ring in self._sending.items() if"
     " front(self.rings, ring) != NO_SLOT] -> there = [s for s, ring in self._sending.items() if"
     " front(self.rings, ring) != NO_SLOT] least = min(self._progress[each] for each in"
-    " self._sending)": ("one reads words of the receiver alone"),
+    " self._sending)": "one reads words of the receiver alone",
 }
